@@ -1,0 +1,39 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo run test check lock clean
+
+BIN := .venv/bin
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/.runtime ## Grow a lineage with no model and no services, then serve it (SERVE=0: only grow)
+	$(BIN)/python manage.py demo $(if $(filter 0,$(SERVE)),--no-serve)
+
+run: .venv/.runtime ## Serve the pages and run a worker
+	$(BIN)/python manage.py serve
+
+test: .venv/.dev ## Bring up what the tests need and run them all (ARGS="-k …" for some)
+	scripts/services up
+	eval "$$(scripts/services env)" && $(BIN)/pytest $(ARGS)
+
+check: .venv/.dev ## Lint, types, floors, migrations, templates
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/djlint templates --lint --quiet
+
+lock: ## Resolve the dependencies again
+	scripts/lock
+
+.venv/.runtime: requirements.lock
+	scripts/install $<
+	touch $@
+
+.venv/.dev: requirements-dev.lock
+	scripts/install $<
+	touch .venv/.runtime $@
+
+clean: ## Remove caches and the virtual environment; what runs and what is stored stays
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
