@@ -1,0 +1,137 @@
+"""The interface that every sandbox backend implements, and the values that cross it.
+
+The contract is checked by name, for every backend, in `tests/sandboxes/contract/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from sandboxes.files import TaskFile
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one sandbox may use. Sizes in mebibytes; `output_bytes` caps each kept stream of a command."""
+
+    memory_mb: int = 2048
+    cpus: float = 1.0
+    pids: int = 512
+    disk_mb: int = 4096
+    output_bytes: int = 256 * 1024
+    read_bytes: int = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ExecResult:
+    """One command that ran to its own end.
+
+    `stdout` and `stderr` keep at most `Limits.output_bytes` each, half head and half tail; `cut` is the
+    number of bytes left out of both together. `started_at` is in UTC.
+    """
+
+    argv: tuple[str, ...]
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+    cut: int
+    seconds: float
+    started_at: datetime
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """Something a sandbox can start from. `id` identifies its content, for evidence keys."""
+
+    id: str
+    backend: str
+    workdir: str = "/"
+    env: Mapping[str, str] = field(default_factory=dict)
+    user: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Sandbox(Protocol):
+    """A private file system in which commands run. Everything in it is lost when its context ends."""
+
+    @property
+    def image(self) -> Image:
+        """What it started from; its `workdir`, `env` and `user` hold for every command."""
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        user: str | None = None,
+    ) -> ExecResult:
+        """Run one command to its own exit, with standard input empty.
+
+        Returns when the *command* ends, whatever its background children hold open; a command that
+        exits non-zero is a result (126: it or `cwd` cannot be entered, 127: not found, 128 + n: killed by
+        signal n). `timeout` is in seconds; `cwd` and `user` default to the image's; `env` is added to the
+        image's variables. Raises `TimedOut` (after every process of the sandbox was killed: the files stay,
+        and another command may run), `OutOfMemory` (also when only a child of the command was ended),
+        `SandboxDied`, `Unsupported` for a user that the backend does not have.
+        """
+
+    def write_files(self, files: Mapping[str, TaskFile], root: str) -> None:
+        """Write files below the absolute folder `root`, owned by root, keyed by paths relative to it.
+
+        A link on the way is replaced by a real folder, never followed (but for `/bin` and its like, which
+        lead into `/usr`). Raises `ValueError` for a path that leaves `root`.
+        """
+
+    def read_files(self, paths: Sequence[str], *, exclude: Sequence[str] = ()) -> Mapping[str, TaskFile]:
+        """Regular files at, or below, the absolute `paths`, keyed by absolute path.
+
+        A missing path gives nothing. Links and special files at or below a path are left out, never
+        followed. `exclude` holds shell patterns which, as for `tar --exclude`, match a path relative to its
+        root or the name of any part of it. Raises `SandboxError` above `Limits.read_bytes` in all.
+        """
+
+    def stop(self) -> None:
+        """End every process of the sandbox but keep its files readable, writable and forkable."""
+
+
+class Backend(Protocol):
+    """A way to run task content. One object a process; made after a fork, never shared across one."""
+
+    name: str
+    provisional: bool
+    """True where the backend does not build the task's Dockerfile, so that its evidence is provisional."""
+
+    def identity(self) -> str:
+        """A short string of what the evidence depends on: backend, engine version, its settings."""
+
+    def check(self) -> None:
+        """Raises `MachineFault` with a sentence that says what to enable, when nothing can run here."""
+
+    def build(self, context: Mapping[str, TaskFile], *, timeout: float) -> Image:
+        """Build the context (a `Dockerfile` at its root) without a network; cached by content.
+
+        Raises `BuildFailed`, `Unsupported`, `TimedOut`, `MachineFault`.
+        """
+
+    def open(
+        self, image: Image, limits: Limits, *, labels: Mapping[str, str]
+    ) -> AbstractContextManager[Sandbox]:
+        """A fresh sandbox from `image`: no network, few capabilities, swept by its labels if we die."""
+
+    def fork(
+        self, sandbox: Sandbox, limits: Limits, *, labels: Mapping[str, str]
+    ) -> AbstractContextManager[Sandbox]:
+        """Stop `sandbox` and give a fresh one with its files; no process of it lives on."""
+
+    def sweep(self, is_live: Callable[[Mapping[str, str]], bool]) -> int:
+        """Remove this installation's sandboxes whose labels are no longer live; returns how many."""

@@ -1,0 +1,149 @@
+"""The docker backend."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from docker.errors import ImageNotFound, NotFound
+
+from sandboxes.base import Image, Limits, Sandbox
+from sandboxes.context import dockerfile_text
+from sandboxes.digests import content_digest
+from sandboxes.docker.builder import Builder
+from sandboxes.docker.client import Engine
+from sandboxes.docker.container import DockerSandbox, create
+from sandboxes.docker.seam import seam
+from sandboxes.errors import BuildFailed, SandboxError
+from sandboxes.files import TaskFile
+
+INSTANCE = "org.envevo.instance"
+CONTEXT = "org.envevo.context"
+FORK = "org.envevo.fork"
+RUN = "org.envevo.run."  # prefix of the labels that callers give
+
+
+class DockerBackend:
+    """Sandboxes as containers of the engine at `address`.
+
+    `instance` names this installation: everything we make is labelled with it, and `sweep` removes nothing
+    else. `build_network` lets builds use the network; leave it off for tasks of strangers.
+    """
+
+    name = "docker"
+    provisional = False
+
+    def __init__(self, *, instance: str, address: str, build_network: bool = False) -> None:
+        self._instance = instance
+        self._engine = Engine(address)
+        self._builder = Builder(address, build_network)
+
+    def identity(self) -> str:
+        with seam("asking for the engine's version"):
+            version = self._engine.api.version()
+        builder = "buildkit" if self._builder.buildkit else "legacy"
+        return f"docker {version['Version']} {version['Arch']} {builder}"
+
+    def check(self) -> None:
+        with seam("asking whether the engine answers"):
+            self._engine.api.ping()
+
+    def build(self, context: Mapping[str, TaskFile], *, timeout: float) -> Image:
+        dockerfile_text(context)
+        digest = content_digest(context)
+        tag = f"envevo/{self._instance}:{digest[:24]}"
+        built = self._inspect(tag)
+        if built is None:
+            self._builder.build(context, tag, {INSTANCE: self._instance, CONTEXT: digest}, timeout=timeout)
+            built = self._inspect(tag)
+        if built is None:
+            raise BuildFailed("The builder ended well and left no image.")
+        return _image(built)
+
+    @contextmanager
+    def open(self, image: Image, limits: Limits, *, labels: Mapping[str, str]) -> Iterator[Sandbox]:
+        with self._container(image, image.id, limits, labels) as sandbox:
+            yield sandbox
+
+    @contextmanager
+    def fork(self, sandbox: Sandbox, limits: Limits, *, labels: Mapping[str, str]) -> Iterator[Sandbox]:
+        assert isinstance(sandbox, DockerSandbox)
+        sandbox.stop()
+        tag = f"fork-{secrets.token_hex(12)}"
+        name = f"envevo/{self._instance}:{tag}"
+        try:
+            self._commit(sandbox.name, tag, {**self._labels(labels), FORK: "1"})
+            with self._container(sandbox.image, name, limits, labels) as fork:
+                yield fork
+        finally:
+            self._remove_image(name)
+
+    def sweep(self, is_live: Callable[[Mapping[str, str]], bool]) -> int:
+        mine = {"label": f"{INSTANCE}={self._instance}"}
+        with seam("listing what is left over"):
+            containers = self._engine.api.containers(all=True, filters=mine)
+            forks = self._engine.api.images(filters={"label": [mine["label"], FORK]})
+        stale = [each["Id"] for each in containers if not is_live(_given(each["Labels"]))]
+        for container in stale:
+            self._remove_container(container)
+        for image in forks:
+            if not is_live(_given(image["Labels"])):
+                self._remove_image(image["Id"])
+        return len(stale)
+
+    @contextmanager
+    def _container(
+        self, image: Image, source: str, limits: Limits, labels: Mapping[str, str]
+    ) -> Iterator[Sandbox]:
+        # Named by us: after a create that timed out the container may be there all the same.
+        name = f"envevo-{self._instance}-{secrets.token_hex(8)}"
+        try:
+            with seam("making a container"):
+                create(self._engine.api, name, source, limits, self._labels(labels))
+            yield DockerSandbox(image, name, limits, self._engine)
+        finally:
+            self._remove_container(name)
+
+    def _labels(self, given: Mapping[str, str]) -> dict[str, str]:
+        return {INSTANCE: self._instance, **{RUN + key: value for key, value in given.items()}}
+
+    def _inspect(self, tag: str) -> dict[str, Any] | None:
+        with seam("looking for an image"):
+            try:
+                found: dict[str, Any] = self._engine.api.inspect_image(tag)  # type: ignore[no-untyped-call]
+            except ImageNotFound:
+                return None
+        return found
+
+    def _commit(self, container: str, tag: str, labels: Mapping[str, str]) -> None:
+        repository = f"envevo/{self._instance}"
+        with seam("keeping the files of a sandbox"):
+            self._engine.api.commit(container, repository, tag, pause=False, conf={"Labels": dict(labels)})
+
+    # What cannot be removed now is left to `sweep`: an error here would hide the one that matters.
+
+    def _remove_container(self, name: str) -> None:
+        with suppress(SandboxError), seam("removing a container"), suppress(NotFound):
+            self._engine.api.remove_container(name, force=True, v=True)
+
+    def _remove_image(self, name: str) -> None:
+        with suppress(SandboxError), seam("removing an image"), suppress(NotFound):
+            self._engine.api.remove_image(name, force=True)
+
+
+def _given(labels: Mapping[str, str] | None) -> dict[str, str]:
+    return {key.removeprefix(RUN): value for key, value in (labels or {}).items() if key.startswith(RUN)}
+
+
+def _image(built: Mapping[str, Any]) -> Image:
+    config = built["Config"]
+    variables = (entry.partition("=") for entry in config.get("Env") or [])
+    return Image(
+        id=built["Id"],
+        backend="docker",
+        workdir=config.get("WorkingDir") or "/",
+        env={name: value for name, _, value in variables},
+        user=config.get("User") or "",
+    )

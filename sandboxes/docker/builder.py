@@ -1,0 +1,125 @@
+"""Images by the `docker build` command: the SDK has only the legacy builder, which loses heredocs."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Timer
+from typing import IO
+
+from sandboxes.capture import Capture
+from sandboxes.dockerfile import instructions
+from sandboxes.errors import BuildFailed, MachineFault, TimedOut, Unsupported
+from sandboxes.files import TaskFile
+from sandboxes.transfer import CHUNK, pack
+
+LOG_BYTES = 64 * 1024
+PROBE_SECONDS = 30
+
+_NO_ENGINE = re.compile(r"cannot connect to the docker daemon|no space left on device", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds contexts with the docker command against the engine at `address`."""
+
+    address: str
+    network: bool = False
+
+    @cached_property
+    def buildkit(self) -> bool:
+        """Whether the docker command here can use BuildKit; asked once."""
+        return _answers(["docker", "buildx", "version"])
+
+    def build(
+        self, context: Mapping[str, TaskFile], tag: str, labels: Mapping[str, str], *, timeout: float
+    ) -> None:
+        """Raises `BuildFailed`, `Unsupported`, `TimedOut` (the builder is ended), `MachineFault`."""
+        self._refuse_heredocs(context["Dockerfile"])
+        with pack({"/" + path: file for path, file in context.items()}) as archive:
+            code, log = self._run(self._command(tag, labels), archive, timeout)
+        if code:
+            _raise_failure(log)
+
+    def _refuse_heredocs(self, dockerfile: TaskFile) -> None:
+        found = [step for step in instructions(dockerfile.data.decode("utf-8", "replace")) if step.heredocs]
+        if found and not self.buildkit:
+            raise Unsupported(
+                f"line {found[0].line} has a heredoc, which needs BuildKit; install docker-buildx."
+            )
+
+    def _command(self, tag: str, labels: Mapping[str, str]) -> list[str]:
+        options = [f"--label={key}={value}" for key, value in labels.items()]
+        options += [] if self.network else ["--network=none"]
+        options += ["--progress=plain"] if self.buildkit else ["--force-rm"]
+        return ["docker", "--host", self.address, "build", "--tag", tag, *options, "-"]
+
+    def _run(self, command: Sequence[str], archive: IO[bytes], timeout: float) -> tuple[int, bytes]:
+        archive.fileno()  # rolls a spooled archive over to a file, which the child can read
+        started = time.monotonic()
+        process = _spawn(command, archive, buildkit=self.buildkit)
+        killer = Timer(timeout, _end, [process])
+        killer.start()
+        capture = Capture(LOG_BYTES)
+        try:
+            assert process.stdout is not None
+            while chunk := process.stdout.read1(CHUNK):  # type: ignore[attr-defined]
+                capture.feed(chunk)
+            code = process.wait()
+        finally:
+            killer.cancel()
+            _end(process)
+        if code < 0 and time.monotonic() - started >= timeout:
+            raise TimedOut(f"The image did not build within {timeout:g} seconds.", timeout)
+        return code, capture.kept
+
+
+def _spawn(command: Sequence[str], archive: IO[bytes], *, buildkit: bool) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "DOCKER_BUILDKIT": "1" if buildkit else "0"}
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=archive,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        raise MachineFault(
+            "There is no `docker` command here; install Docker's client (docker-cli)."
+        ) from error
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends the client, upon which the engine gives the build up; buildx is a child of the docker command."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _answers(command: Sequence[str]) -> bool:
+    try:
+        return (
+            subprocess.run(command, capture_output=True, timeout=PROBE_SECONDS, check=False).returncode == 0
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def _raise_failure(log: bytes) -> None:
+    text = log.decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if re.match(r"(ERROR|error)\b", line)] or lines[-1:]
+    last = errors[-1] if errors else "the builder said nothing"
+    if _NO_ENGINE.search(last):
+        raise MachineFault(f"The image could not be built: {last}")
+    raise BuildFailed(last, text)

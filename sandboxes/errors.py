@@ -1,0 +1,70 @@
+"""What this floor raises.
+
+SandboxesError
+  ├─ TaskRefused          a task folder or archive that is not taken in (where, why)
+  ├─ PolicyViolation      a Dockerfile asks for what we do not build (in `dockerfile`; line, why)
+  └─ SandboxError         something went wrong around a command, never the command's own failure
+       ├─ BuildFailed     the Dockerfile does not build (log attached)
+       ├─ Unsupported     this backend cannot do what the task needs (named)
+       ├─ TimedOut        the time limit ended the command and everything it started
+       ├─ OutOfMemory     the memory limit ended it
+       ├─ SandboxDied     the sandbox is gone: killed, removed, disk full
+       └─ MachineFault    no engine, no permission: the machine has to be mended, not the task
+"""
+
+from __future__ import annotations
+
+
+class SandboxesError(Exception):
+    """Anything this floor raises on purpose."""
+
+
+class TaskRefused(SandboxesError):
+    """A task that is not taken in. `line` and `column` count from 1 where they are known."""
+
+    def __init__(self, path: str, reason: str, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(path, reason, line, column)
+        self.path = path
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        where = ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)
+        return f"{where}: {self.reason}"
+
+
+class SandboxError(SandboxesError):
+    """Something went wrong around a command; a command that merely fails is a result, not an error."""
+
+
+class BuildFailed(SandboxError):
+    """The image does not build. `log` is the builder's output, at most 64 KiB of head and tail."""
+
+    def __init__(self, reason: str, log: str = "") -> None:
+        super().__init__(reason)
+        self.log = log
+
+
+class Unsupported(SandboxError):
+    """The backend cannot do what this task needs; the message names it and says what can."""
+
+
+class TimedOut(SandboxError):
+    """The time limit ended the command with all its children. Whatever it wrote does not count."""
+
+    def __init__(self, reason: str, seconds: float) -> None:
+        super().__init__(reason)
+        self.seconds = seconds
+
+
+class OutOfMemory(SandboxError):
+    """The memory limit ended the command."""
+
+
+class SandboxDied(SandboxError):
+    """The sandbox is gone while it was in use."""
+
+
+class MachineFault(SandboxError):
+    """The machine is at fault (no engine, no right to make namespaces); the message says what to enable."""

@@ -1,0 +1,387 @@
+"""One trial: a solver works in the task's environment, then the verifier decides, somewhere else.
+
+Separate mode (`verifier.environment_mode = "separate"`): only the declared artifacts leave the
+solver's sandbox; the tests run in a fresh sandbox built from `tests/Dockerfile`. Shared mode: the
+solver's sandbox is stopped, and the tests run in a fresh one made from its files, with `/tests` and
+`/logs/verifier` made new; the result is marked `weaker`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from sandboxes.base import Backend, ExecResult, Image, Limits, Sandbox
+from sandboxes.config import EnvironmentConfig
+from sandboxes.digests import UploadRules
+from sandboxes.errors import BuildFailed, MachineFault, OutOfMemory, SandboxError, TimedOut, Unsupported
+from sandboxes.files import TaskFile
+from sandboxes.handover import CONVENTION, Delivery, collect, deliver, make_folders, run_plumbing, variables
+from sandboxes.reward import REWARD_JSON, REWARD_TXT, Reward, reward_from_files
+from sandboxes.task import SOLVE, VERIFIER_DOCKERFILE, Task
+
+PASS_MARK = 1.0
+SOLVER_SECONDS = 3600.0  # where task.toml has no agent.timeout_sec; Harbor then waits for ever
+
+LOGS = "/logs/verifier"
+SOLVER_FOLDERS = ("/logs/agent", LOGS, CONVENTION)
+COMPOSE = "environment/docker-compose.yaml"
+
+# Debian's own order has /usr/local first, where a shared-mode solver puts its own `cat`. An image that
+# orders its PATH otherwise (python:3.11 does) keeps it, or its interpreter would not be found.
+USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SYSTEM_FIRST = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
+
+REMOVE = 'rm -rf -- "$@"'
+MAKE_RUNNABLE = "[ ! -e /tests/test.sh ] || chmod +x /tests/test.sh"
+
+
+class TrialOutcome(StrEnum):
+    """What became of a trial. Only `PASSED` and `FAILED` carry a reward that counts."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    OOM = "oom"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A finished trial. `reward` is None unless the verifier ran to its end and left a legal one.
+
+    `summary` is a sentence for a person. `commands` are the solver's and then the verifier's, in order;
+    `artifacts` what left the solver's sandbox; `log` the builder's output where an image did not build.
+    """
+
+    outcome: TrialOutcome
+    reward: Reward | None
+    summary: str
+    weaker: bool
+    commands: tuple[ExecResult, ...]
+    artifacts: Mapping[str, TaskFile]
+    seconds: float
+    log: str = ""
+
+
+Solver = Callable[[Task, Sandbox], None]
+"""Works in the sandbox; raises `SandboxError` when it cannot go on. Its exit code decides nothing."""
+
+
+def run_trial(
+    backend: Backend, task: Task, solver: Solver, *, limits: Limits, labels: Mapping[str, str]
+) -> Trial:
+    """Run one trial in fresh sandboxes.
+
+    The task's memory, cpus and time limits hold; `limits` is the most that this machine gives. Whatever
+    the task does wrong is an outcome. Raises `MachineFault` only: that says nothing about the task.
+    """
+    started = time.monotonic()
+    run = _Run(backend, task, limits, labels)
+    reward: Reward | None = None
+    log = ""
+    try:
+        found = run.separate(solver) if task.separate else run.shared(solver)
+        outcome, summary = run.verdict(found)
+        reward = found if found.ok else None
+    except _Ended as ended:
+        outcome, summary, log = ended.outcome, ended.summary, ended.log
+    return Trial(
+        outcome=outcome,
+        reward=reward,
+        summary=summary,
+        weaker=not task.separate,
+        commands=tuple(run.commands),
+        artifacts={path: file for delivery in run.deliveries for path, file in delivery.files.items()},
+        seconds=time.monotonic() - started,
+        log=log,
+    )
+
+
+def nop(task: Task, sandbox: Sandbox) -> None:
+    """The solver that does nothing."""
+
+
+def oracle(task: Task, sandbox: Sandbox) -> None:
+    """The reference solution, run as Harbor runs it."""
+    oracle_without(())(task, sandbox)
+
+
+def oracle_without(blocks: Collection[str]) -> Solver:
+    """The reference solution without some of its files, given by their paths in the task (`solution/…`).
+
+    The solver raises `ValueError` for a path that the task does not have.
+    """
+
+    def solve(task: Task, sandbox: Sandbox) -> None:
+        missing = [path for path in blocks if path not in task or not path.startswith("solution/")]
+        if missing:
+            raise ValueError(f"not a solution file of this task: {', '.join(missing)}")
+        if SOLVE not in task:
+            raise SandboxError(f"The task has no {SOLVE}.")
+        files = _uploaded(task, "solution", without=blocks)
+        if SOLVE not in blocks:
+            files["solve.sh"] = _runnable(files["solve.sh"])
+        sandbox.write_files(files, "/solution")
+        sandbox.exec(
+            ["/solution/solve.sh"],
+            timeout=_solver_seconds(task),
+            env={"DEBIAN_FRONTEND": "noninteractive", **variables(task.config.solution.env)},
+        )
+
+    return solve
+
+
+def _solver_seconds(task: Task) -> float:
+    return task.config.agent.timeout_sec or SOLVER_SECONDS
+
+
+def _uploaded(task: Task, folder: str, *, without: Collection[str] = ()) -> dict[str, TaskFile]:
+    """A folder of the task without what its `.harborignore` files keep back, keyed relative to it."""
+    rules = UploadRules(task.files)
+    return {
+        name: file
+        for name, file in task.under(folder).items()
+        if (path := f"{folder}/{name}") not in without and not rules.leave_out(path)
+    }
+
+
+def _runnable(file: TaskFile) -> TaskFile:
+    return replace(file, mode=file.mode | 0o111)
+
+
+class _Phase(StrEnum):
+    ENVIRONMENT = "The environment"
+    VERIFIER = "The tests' image"
+    SOLVER = "The solver"
+    HANDOVER = "Reading what the solver left"
+    TESTS = "The tests"
+
+
+class _Ended(Exception):
+    """The trial is over before there is a reward."""
+
+    def __init__(self, outcome: TrialOutcome, summary: str, log: str = "") -> None:
+        super().__init__(summary)
+        self.outcome = outcome
+        self.summary = summary
+        self.log = log
+
+
+@contextmanager
+def _phase(phase: _Phase) -> Iterator[None]:
+    try:
+        yield
+    except MachineFault:
+        raise
+    except TimedOut as error:
+        late = "build" if phase in (_Phase.ENVIRONMENT, _Phase.VERIFIER) else "end"
+        summary = f"{phase} did not {late} within {error.seconds:g} seconds."
+        if phase is _Phase.TESTS:
+            summary += " A reward written before that does not count."
+        raise _Ended(TrialOutcome.TIMEOUT, summary) from error
+    except OutOfMemory as error:
+        raise _Ended(TrialOutcome.OOM, f"{phase} ran out of memory. {error}") from error
+    except BuildFailed as error:
+        raise _Ended(TrialOutcome.ERROR, f"{phase} does not build: {error}", error.log) from error
+    except SandboxError as error:
+        raise _Ended(TrialOutcome.ERROR, f"{phase}: {error}") from error
+
+
+@dataclass
+class _Recorded:
+    """A sandbox that keeps the result of each command."""
+
+    _inner: Sandbox
+    _commands: list[ExecResult]
+
+    @property
+    def image(self) -> Image:
+        return self._inner.image
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        user: str | None = None,
+    ) -> ExecResult:
+        result = self._inner.exec(argv, timeout=timeout, cwd=cwd, env=env, user=user)
+        self._commands.append(result)
+        return result
+
+    def write_files(self, files: Mapping[str, TaskFile], root: str) -> None:
+        self._inner.write_files(files, root)
+
+    def read_files(self, paths: Sequence[str], *, exclude: Sequence[str] = ()) -> Mapping[str, TaskFile]:
+        return self._inner.read_files(paths, exclude=exclude)
+
+    def stop(self) -> None:
+        self._inner.stop()
+
+
+@dataclass
+class _Run:
+    backend: Backend
+    task: Task
+    limits: Limits
+    labels: Mapping[str, str]
+    commands: list[ExecResult] = field(default_factory=list)
+    deliveries: list[Delivery] = field(default_factory=list)
+    _solver_commands: int = 0
+
+    def separate(self, solver: Solver) -> Reward:
+        environment, verifier = self._build_both()
+        with self._solving(environment, solver) as box, _phase(_Phase.HANDOVER):
+            self.deliveries = collect(box, self.task.config.artifacts)
+        settings = self.task.config.verifier.environment or self.task.config.environment
+        image = _configured(verifier, settings, self.task.config.verifier.user)
+        with (
+            _phase(_Phase.TESTS),
+            self.backend.open(image, self._capped(settings), labels=self.labels) as box,
+        ):
+            make_folders(box, [LOGS, CONVENTION])
+            deliver(box, self.deliveries)
+            if not self._brings_its_tests:
+                box.write_files(_uploaded(self.task, "tests"), "/tests")
+            return self._run_tests(box, {})
+
+    def shared(self, solver: Solver) -> Reward:
+        config = self.task.config
+        with _phase(_Phase.ENVIRONMENT):
+            environment = self._build(self._environment_context(), config.environment)
+        with self._solving(environment, solver) as box, _phase(_Phase.TESTS), self._forked(box) as fork:
+            # The answer too: a test that looks for the reference solution must not find it.
+            run_plumbing(fork, REMOVE, ["/tests", "/solution", LOGS])
+            make_folders(fork, [LOGS])
+            fork.write_files(_uploaded(self.task, "tests"), "/tests")
+            return self._run_tests(fork, _guarded(fork.image.env))
+
+    def verdict(self, reward: Reward) -> tuple[TrialOutcome, str]:
+        """Outcome and summary for a verifier that ran to its end."""
+        last = self.commands[-1]
+        if reward.value is None:
+            return (
+                TrialOutcome.ERROR,
+                f"The tests ended (exit code {last.exit_code}) without a reward. {reward.reason}",
+            )
+        if reward.value >= PASS_MARK:
+            return TrialOutcome.PASSED, f"The tests passed. {reward.reason}"
+        hints = " ".join(filter(None, (self._solver_hint(), self._artifact_hint())))
+        return TrialOutcome.FAILED, f"The tests did not pass. {reward.reason} {hints}".strip()
+
+    def _solver_hint(self) -> str:
+        code = self.commands[self._solver_commands - 1].exit_code if self._solver_commands else 0
+        return f"The solver's last command ended with exit code {code}." if code else ""
+
+    def _artifact_hint(self) -> str:
+        if not self.task.separate:
+            return ""
+        if not self.task.config.artifacts:
+            return "The task declares no artifacts, so its tests see nothing of the solver's work."
+        missing = [each.source for each in self.deliveries if not each.files and each.source != CONVENTION]
+        if not missing:
+            return ""
+        arrived = "" if any(each.files for each in self.deliveries) else "No artifact arrived. "
+        return f"{arrived}Not there after the solver: {', '.join(missing)}."
+
+    def _build_both(self) -> tuple[Image, Image]:
+        config = self.task.config
+        settings = config.verifier.environment or config.environment
+        with _phase(_Phase.ENVIRONMENT):
+            contexts = self._environment_context(), self._verifier_context()
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            environment = pool.submit(self._build, contexts[0], config.environment)
+            same = contexts[0] == contexts[1]
+            verifier = environment if same else pool.submit(self._build, contexts[1], settings)
+        return _result(environment, _Phase.ENVIRONMENT), _result(verifier, _Phase.VERIFIER)
+
+    def _build(self, context: Mapping[str, TaskFile], settings: EnvironmentConfig) -> Image:
+        return self.backend.build(context, timeout=settings.build_timeout_sec)
+
+    def _environment_context(self) -> Mapping[str, TaskFile]:
+        if COMPOSE in self.task:
+            raise Unsupported(f"{COMPOSE} asks for several containers; only a Dockerfile is supported.")
+        return _context(self.task.under("environment"), self.task.config.environment.docker_image)
+
+    @property
+    def _own_image(self) -> str | None:
+        settings = self.task.config.verifier.environment
+        return settings.docker_image if settings else None
+
+    @property
+    def _brings_its_tests(self) -> bool:
+        """As in Harbor: an image of the verifier's own holds /tests itself, and nothing is put there."""
+        return bool(self._own_image) or VERIFIER_DOCKERFILE in self.task
+
+    def _verifier_context(self) -> Mapping[str, TaskFile]:
+        if not self._brings_its_tests:
+            return self._environment_context()
+        return _context(self.task.under("tests"), self._own_image)
+
+    @contextmanager
+    def _solving(self, environment: Image, solver: Solver) -> Iterator[Sandbox]:
+        """The solver's sandbox after its turn, with every process of it ended."""
+        settings = self.task.config.environment
+        with _phase(_Phase.SOLVER):
+            image = _configured(environment, settings, self.task.config.agent.user)
+            with self.backend.open(image, self._capped(settings), labels=self.labels) as box:
+                make_folders(box, SOLVER_FOLDERS)
+                solver(self.task, _Recorded(box, self.commands))
+                self._solver_commands = len(self.commands)
+                box.stop()
+                yield box
+
+    def _forked(self, box: Sandbox) -> AbstractContextManager[Sandbox]:
+        return self.backend.fork(box, self._capped(self.task.config.environment), labels=self.labels)
+
+    def _run_tests(self, box: Sandbox, env: Mapping[str, str]) -> Reward:
+        run_plumbing(box, MAKE_RUNNABLE)
+        config = self.task.config.verifier
+        user = None if config.user is None else str(config.user)
+        _Recorded(box, self.commands).exec(
+            ["/tests/test.sh"], timeout=config.timeout_sec, env={**env, **variables(config.env)}, user=user
+        )
+        box.stop()
+        left = box.read_files([posixpath.join(LOGS, name) for name in (REWARD_TXT, REWARD_JSON)])
+        return reward_from_files({posixpath.basename(path): file.data for path, file in left.items()})
+
+    def _capped(self, settings: EnvironmentConfig) -> Limits:
+        most = self.limits
+        return replace(
+            most,
+            memory_mb=min(settings.memory_mb or most.memory_mb, most.memory_mb),
+            cpus=min(settings.cpus or most.cpus, most.cpus),
+            disk_mb=min(settings.storage_mb or most.disk_mb, most.disk_mb),
+        )
+
+
+def _result(image: Future[Image], phase: _Phase) -> Image:
+    with _phase(phase):
+        return image.result()
+
+
+def _context(files: Mapping[str, TaskFile], prebuilt: str | None) -> Mapping[str, TaskFile]:
+    return {"Dockerfile": TaskFile.text(f"FROM {prebuilt}\n")} if prebuilt else files
+
+
+def _configured(image: Image, settings: EnvironmentConfig, user: str | int | None) -> Image:
+    return replace(
+        image,
+        env={**image.env, **variables(settings.env)},
+        workdir=settings.workdir or image.workdir,
+        user=image.user if user is None else str(user),
+    )
+
+
+def _guarded(env: Mapping[str, str]) -> dict[str, str]:
+    """Variables for tests among a solver's files: no start-up file, and the system's tools first."""
+    path = env.get("PATH", USUAL_PATH)
+    return {"PATH": SYSTEM_FIRST if path == USUAL_PATH else path, "BASH_ENV": "", "ENV": ""}
