@@ -1,0 +1,1 @@
+"""Floor 1: who proposes, reviews, builds and judges. Plain Python; imports only `sandboxes`."""

@@ -1,0 +1,65 @@
+"""What an edit may work on: the objects of a task, and how often the lineage has touched them."""
+
+from __future__ import annotations
+
+from agents.offline.operator import Subject
+from agents.offline.reading import Reading, read_task
+from agents.plan import Composition, Sequence, Use
+from sandboxes.dockerfile import runs
+from sandboxes.task import DOCKERFILE, Task
+
+MAX_DEPTH = 3
+MAX_USES = 2
+MAX_SIBLINGS = 12
+REPLACEABLE = frozenset({"implicit", "owned"})
+
+
+def subjects(task: Task, sequence: Sequence, composition: Composition) -> list[Subject]:
+    """Inputs that can be taken away, then outputs that a step can follow, each in a stable order."""
+    reading = read_task(task)
+    inputs = _inputs(task, reading, sequence, composition)
+    return [*inputs, *_outputs(reading)]
+
+
+def _inputs(task: Task, reading: Reading, sequence: Sequence, composition: Composition) -> list[Subject]:
+    """Delivered files that a replaceable pair depends on and that nothing else touches."""
+    pairs = {pair.key: pair for pair in sequence.pairs if pair.origin in REPLACEABLE}
+    keys = {pair.target: pair.key for pair in pairs.values() if not pair.key.startswith("len:")}
+    keys |= {path: use.key for use in composition.uses for path in use.needed}
+    built = "\n".join(runs(task.text(DOCKERFILE))) if DOCKERFILE in task else ""
+    found = []
+    for path, delivery in sorted(reading.deliveries.items()):
+        busy = path in reading.touched or path.rsplit("/", 1)[-1] in built or delivery.file.executable
+        if keys.get(path) in pairs and not busy:
+            depth = depth_of(path, composition)
+            found.append(Subject(path, keys[path], data=delivery.file.data, depth=depth))
+    return found
+
+
+def _outputs(reading: Reading) -> list[Subject]:
+    """Kept files that the seed or a dependent step writes; what obstacles restore is no output."""
+    outputs = [path for path, block in reading.outputs.items() if not _restores(block)]
+    return [
+        Subject(path, "", output=True, siblings=tuple(other for other in outputs if other != path)[:MAX_SIBLINGS])
+        for path in outputs
+    ]
+
+
+def _restores(block: str) -> bool:
+    name = block.rsplit("/", 1)[-1]
+    return block.startswith("solution/steps/") and name < "50-seed"
+
+
+def depth_of(path: str, composition: Composition) -> int:
+    """How many obstacles already stand before what a file is part of."""
+    depth = 0
+    use = _use_of(path, composition)
+    while use is not None:
+        depth += 1
+        use = _use_of(use.subject, composition)
+    return depth
+
+
+def _use_of(path: str, composition: Composition) -> Use | None:
+    """The use of an operator that delivered a file."""
+    return next((use for use in composition.uses if path in use.needed), None)

@@ -1,0 +1,1 @@
+"""One file an operator, each with one module-level `OPERATOR`. `agents.offline.families` finds them."""

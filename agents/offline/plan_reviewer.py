@@ -1,0 +1,171 @@
+"""The offline plan reviewer: each criterion of the plan rubric as a rule that can say no."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+
+from agents.offline.drafting import Choice, is_span
+from agents.offline.families import families
+from agents.offline.objects import subjects
+from agents.offline.operator import Site, Subject
+from agents.offline.proposer import signature
+from agents.offline.reading import desk, read_task
+from agents.offline.rules import broken, words_over_cap
+from agents.plan import Change, CriterionVerdict, Direction, Effort, Judgement, Pair, PlanDraft, Verdict
+from agents.roles import Brief
+from agents.rubrics import PLAN_RUBRIC
+
+Finding = tuple[str, str]
+"""Why a criterion fails, and the words of the plan that show it. An empty reason is a pass."""
+GOOD: Finding = ("", "")
+
+
+class OfflinePlanReviewer:
+    """An `agents.roles.PlanReviewer`. Plans of any author can be judged; only ours have operators to look at."""
+
+    def review(self, brief: Brief, plan: PlanDraft) -> Judgement:
+        case = _Case(replace(brief, probe=cache(brief.probe)), plan)
+        return Judgement(verdicts=tuple(_verdict(key, *CHECKS[key](case)) for key in PLAN_RUBRIC.keys()))
+
+
+def _verdict(key: str, reason: str, quote: str) -> CriterionVerdict:
+    if not reason:
+        return CriterionVerdict(criterion=key, verdict=Verdict.PASS, explanation="Nothing speaks against it.", quote=quote)
+    return CriterionVerdict(criterion=key, verdict=Verdict.FAIL, explanation=f"{reason[0].upper()}{reason[1:]}.", quote=quote)
+
+
+class _Case:
+    """A plan with its brief, and the choices that its changes stand for."""
+
+    def __init__(self, brief: Brief, plan: PlanDraft) -> None:
+        self.brief, self.plan = brief, plan
+        self.objects = subjects(brief.task, brief.sequence, brief.composition)
+        self.choices = [self._choice(change) for change in plan.changes]
+        self.old: Mapping[str, Pair] = {pair.key: pair for pair in plan.before.pairs}
+
+    def _choice(self, change: Change) -> Choice | str:
+        operator = families().get(change.operator)
+        if operator is None:
+            return f"{change.operator or 'an empty name'} is no operator that is here"
+        variant = next((variant for variant in operator.variants if variant.name == change.variant), None)
+        if variant is None:
+            return f"{operator.name} has no variant {change.variant or 'without a name'}"
+        found = [subject for subject in self.objects if subject.path == change.subject]
+        refusals = [operator.refusal(subject) for subject in found]
+        subject: Subject | None = next((one for one, no in zip(found, refusals, strict=True) if not no), None)
+        if subject is None:
+            return f"{operator.name} cannot work on {change.subject or 'nothing'}: {(refusals or ['it is no object'])[0]}"
+        return Choice(operator, variant, subject)
+
+    def known(self) -> list[tuple[Change, Choice]]:
+        pairs = zip(self.plan.changes, self.choices, strict=True)
+        return [(change, choice) for change, choice in pairs if isinstance(choice, Choice)]
+
+    def by_rules(self, criterion: str) -> Finding:
+        for change, choice in self.known():
+            reason = broken(self.brief, choice, criterion)
+            if reason:
+                return reason, change.subject
+        return GOOD
+
+
+def _solvable(case: _Case) -> Finding:
+    return case.by_rules("solvable")
+
+
+def _specific(case: _Case) -> Finding:
+    if not case.plan.changes:
+        return "the plan changes nothing", case.plan.summary
+    wrong = next((choice for choice in case.choices if isinstance(choice, str)), "")
+    if wrong:
+        return wrong, case.plan.summary
+    keys = [change.pair.key for change in case.plan.changes]
+    return ("one pair is changed twice", keys[0]) if len(set(keys)) < len(keys) else ("", case.plan.summary)
+
+
+def _direction(case: _Case) -> Finding:
+    if case.plan.direction is not case.brief.direction:
+        return f"the brief asks for {case.brief.direction}", case.plan.direction.value
+    for change in case.plan.changes:
+        reason = _off_direction(case.plan.direction, change, case.old.get(change.pair.key))
+        if reason:
+            return reason, change.pair.key
+    return GOOD
+
+
+def _off_direction(direction: Direction, change: Change, old: Pair | None) -> str:
+    new = change.pair
+    if direction is Direction.LENGTH:
+        return "" if change.kind == "insert" and old is None else "a change of length inserts pairs and replaces none"
+    if change.kind != "replace" or old is None:
+        return f"a change of {direction} replaces a pair of the same key"
+    if direction is Direction.SCENARIO:
+        kept = (old.skill, old.tool) == (new.skill, new.tool)
+        return "" if kept and old.scenario != new.scenario else "only the scenario may change, and it must"
+    kept = old.scenario == new.scenario
+    return "" if kept and old.skill != new.skill else "only the skill may change, and it must"
+
+
+def _effort(case: _Case) -> Finding:
+    changes = case.plan.changes
+    if case.plan.effort is not case.brief.effort:
+        return f"the brief asks for effort {case.brief.effort}", case.plan.effort.value
+    if case.brief.effort is Effort.LOW and len(changes) != 1:
+        return f"effort low is one pair, and {len(changes)} are changed", case.plan.effort.value
+    if case.brief.effort is Effort.HIGH and not is_span(case.plan):
+        return "effort high is one contiguous span", case.plan.effort.value
+    return GOOD
+
+
+def _harder(case: _Case) -> Finding:
+    return case.by_rules("harder")
+
+
+def _non_redundant(case: _Case) -> Finding:
+    mine = signature(case.plan)
+    if any(signature(plan) == mine for plan, _ in case.brief.history):
+        return "this plan was turned down before", case.plan.summary
+    names = [change.operator for change in case.plan.changes if change.operator]
+    if len(set(names)) < len(names):
+        return "one operator is used twice in this plan", names[0]
+    return case.by_rules("non_redundant")
+
+
+def _bounded(case: _Case) -> Finding:
+    found = case.by_rules("bounded")
+    if found[0] or len(case.known()) < len(case.choices):
+        return found
+    folder = desk(read_task(case.brief.task).workdir)
+    start = len(case.brief.composition.uses) + 1
+    texts = [
+        choice.operator.requirement(choice.subject, Site(number, choice.operator.name, folder))
+        for number, (_, choice) in enumerate(case.known(), start=start)
+    ]
+    over = words_over_cap(case.brief, case.plan, texts)
+    return (f"the instruction would be {over} words over its cap", case.plan.summary) if over > 0 else GOOD
+
+
+def _goal_kept(case: _Case) -> Finding:
+    changed = {change.pair.key for change in case.plan.changes}
+    before = [pair for pair in case.brief.sequence.pairs if pair.key not in changed]
+    after = [pair for pair in case.plan.after.pairs if pair.key not in changed]
+    if case.plan.before != case.brief.sequence:
+        return "the plan does not start from the parent's sequence", case.plan.summary
+    if before != after:
+        return "pairs that no change names are different", case.plan.summary
+    own = next((pair for pair in case.old.values() if pair.key in changed and pair.origin == "extracted"), None)
+    return ("the seed's own work would be replaced", own.key) if own else GOOD
+
+
+CHECKS: Mapping[str, Callable[[_Case], Finding]] = {
+    "solvable": _solvable,
+    "specific": _specific,
+    "direction": _direction,
+    "effort": _effort,
+    "harder": _harder,
+    "non_redundant": _non_redundant,
+    "bounded": _bounded,
+    "goal_kept": _goal_kept,
+}

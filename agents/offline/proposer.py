@@ -1,0 +1,117 @@
+"""The offline proposer: draws operators and objects by the seeded RNG."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+from agents.offline.drafting import Choice, draft, is_span
+from agents.offline.families import families
+from agents.offline.objects import subjects
+from agents.offline.reading import desk, read_task
+from agents.offline.rules import RULES, broken, too_deep, used_up
+from agents.plan import Effort, PlanDraft
+from agents.roles import Brief, NothingToPropose
+
+COUNTS = {Effort.LOW: (1,), Effort.HIGH: (1, 2), Effort.MAX: (1, 2, 3)}
+TRIES = 60
+Signature = frozenset[tuple[str, str, str]]
+
+
+class OfflineProposer:
+    """An `agents.roles.Proposer`.
+
+    The first draft of a direction heeds what an operator can build and nothing else; it does not probe the
+    image. Each rejection teaches it the rules behind the criteria that failed; a second one teaches it all.
+    It never proposes again what its history holds.
+    """
+
+    def propose(self, brief: Brief) -> PlanDraft:
+        """Raises `NothingToPropose` with the commonest reasons."""
+        brief = replace(brief, probe=cache(brief.probe))
+        rng = Random(f"{brief.rng_seed}/{brief.generation}/{brief.direction}/{len(brief.history)}")
+        reasons: Counter[str] = Counter()
+        choices = list(_possible(brief, reasons))
+        rng.shuffle(choices)
+        # Operators that the lineage has not used yet come first, so that families do not run out early.
+        spent = Counter(use.operator for use in brief.composition.uses)
+        choices.sort(key=lambda choice: spent[choice.operator.name])
+        plan = _plan(brief, choices, rng)
+        if plan is None:
+            raise NothingToPropose(_why(brief, choices, reasons))
+        return plan
+
+
+def _possible(brief: Brief, reasons: Counter[str]) -> Iterator[Choice]:
+    learnt = _learnt(brief)
+    objects = subjects(brief.task, brief.sequence, brief.composition)
+    for operator in families().values():
+        for subject in objects if operator.direction is brief.direction else ():
+            for variant in operator.variants:
+                choice = Choice(operator, variant, subject)
+                why_not = _why_not(brief, choice, learnt)
+                reasons[why_not] += 1
+                if not why_not:
+                    yield choice
+
+
+def _why_not(brief: Brief, choice: Choice, learnt: list[str]) -> str:
+    first = choice.operator.refusal(choice.subject) or used_up(brief, choice) or too_deep(brief, choice)
+    return first or next((reason for criterion in learnt if (reason := broken(brief, choice, criterion))), "")
+
+
+def _learnt(brief: Brief) -> list[str]:
+    """The criteria whose rules are known by now."""
+    judgements = [judgement for _, judgement in brief.history if judgement is not None]
+    if len(judgements) > 1:
+        return list(RULES)
+    return [failure.criterion for judgement in judgements for failure in judgement.failures]
+
+
+def _plan(brief: Brief, choices: list[Choice], rng: Random) -> PlanDraft | None:
+    folder = desk(read_task(brief.task).workdir)
+    seen = {signature(plan) for plan, _ in brief.history}
+    for count in sorted(COUNTS[brief.effort], key=lambda _: rng.random()) + [1]:
+        for picked in _picks(choices, count):
+            plan = draft(brief, picked, folder)
+            if signature(plan) not in seen and (brief.effort is not Effort.HIGH or is_span(plan)):
+                return plan
+    return None
+
+
+def _picks(choices: list[Choice], count: int) -> Iterator[list[Choice]]:
+    """Sets of compatible choices: each start in turn, filled up with what goes with it."""
+    for at, first in enumerate(choices[:TRIES] if count > 1 else choices):
+        if count == 1:
+            yield [first]
+            continue
+        rest = [choice for choice in choices[at + 1 :] if _goes_with(choice, [first])]
+        for second in rest:
+            picked = [first, second]
+            third = next((choice for choice in rest if _goes_with(choice, picked)), None)
+            if count == 2 or third is not None:
+                yield picked if count == 2 or third is None else [*picked, third]
+
+
+def _goes_with(choice: Choice, others: list[Choice]) -> bool:
+    """Different operators on different objects, and no pair replaced twice."""
+    return all(
+        choice.operator.name != other.operator.name
+        and choice.subject.path != other.subject.path
+        and not (choice.replaces and choice.subject.pair == other.subject.pair)
+        for other in others
+    )
+
+
+def signature(plan: PlanDraft) -> Signature:
+    return frozenset((change.operator, change.variant, change.subject) for change in plan.changes)
+
+
+def _why(brief: Brief, choices: list[Choice], reasons: Counter[str]) -> str:
+    if choices:
+        return f"every plan of direction {brief.direction} that is possible was turned down"
+    common = "; ".join(reason for reason, _ in reasons.most_common(3))
+    return f"no operator of direction {brief.direction} has an object left: {common or 'the task has no objects'}"

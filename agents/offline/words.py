@@ -1,0 +1,118 @@
+"""What a word of a shell script evaluates to, where that can be told without running anything."""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+
+from tree_sitter import Node
+
+QUOTES = frozenset({'"', "'", "$'"})
+
+
+class Words:
+    """Evaluates words. `None` stands for a value that only a run could tell."""
+
+    def __init__(self, variables: Mapping[str, str | None]) -> None:
+        self.variables = variables
+
+    def value(self, node: Node) -> str | None:
+        kind = node.type
+        if kind in ("word", "number", "special_variable_name", "variable_name", "heredoc_content"):
+            return unescape(text(node))
+        if kind == "raw_string":
+            return text(node)[1:-1]
+        if kind == "ansi_c_string":
+            return text(node)[2:-1].replace("\\n", "\n").replace("\\t", "\t")
+        if kind == "string":
+            return self._filled(node, start=1, end=1)
+        if kind == "concatenation":
+            return join(self.value(child) for child in node.children)
+        if kind in ("simple_expansion", "expansion"):
+            return self._expansion(node)
+        if kind == "command_substitution":
+            return self._substitution(node)
+        return None
+
+    def body(self, node: Node) -> str | None:
+        """The text of a heredoc's body."""
+        return self._filled(node, start=0, end=0)
+
+    def _filled(self, node: Node, start: int, end: int) -> str | None:
+        """A quoted text: expansions evaluated, everything between them taken as it stands."""
+        source = node.text or b""
+        at, stop, parts = start, len(source) - end, list[str | None]()
+        for child in node.named_children:
+            if child.type not in ("simple_expansion", "expansion", "command_substitution"):
+                continue
+            parts.append(source[at : child.start_byte - node.start_byte].decode("utf-8", "replace"))
+            parts.append(self.value(child))
+            at = child.end_byte - node.start_byte
+        parts.append(source[at:stop].decode("utf-8", "replace"))
+        return join(parts)
+
+    def _expansion(self, node: Node) -> str | None:
+        names = [child for child in node.named_children if child.type in ("variable_name", "special_variable_name")]
+        plain = text(node) in (f"${text(names[0])}", f"${{{text(names[0])}}}") if names else False
+        return self.variables.get(text(names[0])) if plain else None
+
+    def _substitution(self, node: Node) -> str | None:
+        """`$(dirname X)`, `$(basename X)` and `$(pwd)` of constants; anything else is unknown."""
+        if len(node.named_children) != 1 or node.named_children[0].type != "command":
+            return None
+        words = [self.value(child) for child in command_words(node.named_children[0])]
+        known = [word for word in words if word is not None]
+        if len(known) != len(words):
+            return None
+        if known == ["pwd"]:
+            return self.variables.get("PWD")
+        if known[:1] in (["dirname"], ["basename"]) and len(known) > 1:
+            head, tail = posixpath.split(known[-1])
+            return (head or ".") if known[0] == "dirname" else tail
+        return None
+
+
+def text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def unescape(word: str) -> str:
+    out, escaped = [], False
+    for character in word:
+        if character == "\\" and not escaped:
+            escaped = True
+            continue
+        if not (escaped and character == "\n"):
+            out.append(character)
+        escaped = False
+    return "".join(out)
+
+
+def join(parts: Iterable[str | None]) -> str | None:
+    known = []
+    for part in parts:
+        if part is None:
+            return None
+        known.append(part)
+    return "".join(known)
+
+
+def command_words(node: Node) -> Iterator[Node]:
+    """The name and the arguments of a `command` node, without assignments and redirections."""
+    for child in node.children:
+        if child.type == "command_name":
+            yield child.children[0]
+        elif child.is_named and child.type not in ("variable_assignment", "file_redirect", "herestring_redirect"):
+            yield child
+
+
+def is_glob(word: str) -> bool:
+    return any(character in word for character in "*?[")
+
+
+def expand(word: str, paths: Iterable[str]) -> list[str]:
+    """Paths that a glob matches as a shell would (a `*` stays inside its folder), sorted."""
+    return sorted(
+        path for path in paths if path.count("/") == word.count("/") and fnmatch.fnmatchcase(path, word)
+    )

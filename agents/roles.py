@@ -1,0 +1,136 @@
+"""The roles of the two loops, as protocols, and what each is handed.
+
+An author is an object for each role; `agents.authors.author(name)` gives a named one. Roles never
+touch a database: what they need is in their brief, and what they say is their return value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agents.plan import (
+    Binding,
+    Composition,
+    Direction,
+    Effort,
+    Judgement,
+    PlanDraft,
+    Sequence,
+)
+from sandboxes.files import TaskFile
+from sandboxes.task import Task
+
+
+class AgentsError(Exception):
+    """Anything this floor raises on purpose."""
+
+
+class NothingToPropose(AgentsError):
+    """The proposer has no (further) plan in this direction; the message says why. Ends the attempt."""
+
+
+class CannotBuild(AgentsError):
+    """The modifier refuses the plan, or has no repair left; the message says why. Ends the attempt."""
+
+
+Probe = Callable[[tuple[str, ...]], frozenset[str]]
+"""Which of the named commands exist in the parent's image (asked in a sandbox, once)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What the proposer and the plan reviewer know.
+
+    `rng_seed` makes the author's choices repeatable. `history` holds the plans that this evolution
+    already saw in this direction, newest last, each with the judgement on it (None for one a person sent
+    back; their words are in `wishes`). `generation` is the child's. `contents` of inputs are in `task`.
+    """
+
+    task: Task
+    sequence: Sequence
+    composition: Composition
+    direction: Direction
+    effort: Effort
+    generation: int
+    rng_seed: str
+    probe: Probe
+    history: tuple[tuple[PlanDraft, Judgement | None], ...] = ()
+    wishes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One failed check, as the repairer reads it. `detail` is capped, log tails included."""
+
+    gate: str
+    outcome: str
+    summary: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A revision of the child: the residual ΔE on the *parent's* files (None removes a file).
+
+    `bindings` has one entry for each changed pair of the plan.
+    """
+
+    changes: Mapping[str, TaskFile | None]
+    bindings: tuple[Binding, ...]
+    composition: Composition
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOrder:
+    """What the modifier is asked for. For the n-th repair, `previous` and `failures` are set."""
+
+    parent: Task
+    composition: Composition
+    plan: PlanDraft
+    generation: int
+    rng_seed: str
+    revision: int = 0
+    previous: Built | None = None
+    failures: tuple[Evidence, ...] = field(default=())
+    wishes: tuple[str, ...] = ()
+
+
+class Extractor(Protocol):
+    def extract(self, task: Task) -> Sequence:
+        """ξ of a task whose history is unknown, from its solution script and its inputs."""
+
+
+class Proposer(Protocol):
+    def propose(self, brief: Brief) -> PlanDraft:
+        """The next plan in the brief's direction. Raises `NothingToPropose`."""
+
+
+class PlanReviewer(Protocol):
+    def review(self, brief: Brief, plan: PlanDraft) -> Judgement:
+        """A verdict on every criterion of the plan rubric."""
+
+
+class Modifier(Protocol):
+    def build(self, order: BuildOrder) -> Built:
+        """The child, or its next repair. Raises `CannotBuild`."""
+
+
+class RubricVerifier(Protocol):
+    def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
+        """A verdict on every criterion of the environment rubric; `plan` is None for a seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who plays each role. `trusted` code may run in the bubblewrap sandbox; a model's may not."""
+
+    name: str
+    trusted: bool
+    extractor: Extractor
+    proposer: Proposer
+    plan_reviewer: PlanReviewer
+    modifier: Modifier
+    rubric_verifier: RubricVerifier
