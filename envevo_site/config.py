@@ -1,0 +1,90 @@
+"""The only place that reads the environment.
+
+Every setting has a working default, so a bare checkout runs; a wrong value refuses to start and names the
+variable. Variables are `ENVEVO_` and the field's name in capitals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+LONGEST_SOCKET_PATH = 100
+BASE = Path(__file__).resolve().parent.parent
+
+
+class Config(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="ENVEVO_", extra="ignore")
+
+    var: Path = Field(BASE / "var", description="folder for everything that this installation writes")
+    database_url: str = Field("", description="PostgreSQL address; empty: SQLite in the var folder")
+    redis_url: str = Field(
+        "", description="broker address; empty: an embedded Redis on a socket in the var folder"
+    )
+    secret_key: str = Field("", description="signs sessions; empty: made once and kept in the var folder")
+    debug: bool = False
+    allowed_hosts: list[str] = ["localhost", "127.0.0.1", "[::1]"]
+    csrf_trusted_origins: list[str] = []
+    secure_cookies: bool = Field(False, description="set when the site is served over https")
+    time_zone: str = "UTC"
+    instance: str = Field(
+        "", description="labels this installation's sandboxes; empty: from the var folder's path"
+    )
+    sandbox: Literal["auto", "docker", "bubblewrap"] = "auto"
+    untrusted_in_bubblewrap: bool = Field(False, description="let model-made code run in bubblewrap")
+    build_network: bool = Field(False, description="let image builds reach the network")
+    slots: int = Field(
+        max(1, os.cpu_count() or 1), ge=1, le=256, description="sandboxes at once on this machine"
+    )
+    lease_seconds: int = Field(60, ge=2, description="how long a worker that went silent keeps its work")
+    lease_beat_seconds: float = Field(10, gt=0, description="how often a working worker says that it lives")
+    sweep_seconds: int = Field(30, ge=1, description="how often forgotten work is looked for")
+    fault_retries: int = Field(
+        3, ge=0, description="tries after an infrastructure error before a person is asked"
+    )
+    fault_backoff_seconds: float = Field(10, ge=0)
+    upload_mb: int = Field(64, ge=1)
+
+    @field_validator("var")
+    @classmethod
+    def _absolute(cls, folder: Path) -> Path:
+        return folder.resolve()
+
+    def instance_name(self) -> str:
+        return self.instance or hashlib.sha256(str(self.var).encode()).hexdigest()[:8]
+
+    def broker(self) -> str:
+        return self.redis_url or f"redis+socket://{self.broker_socket()}"
+
+    def broker_socket(self) -> Path:
+        """Where the embedded Redis listens. A socket's path is short: a deep var folder gets another."""
+        beside = self.var / "redis" / "redis.sock"
+        if len(str(beside)) <= LONGEST_SOCKET_PATH:
+            return beside
+        return Path(tempfile.gettempdir()) / f"envevo-{self.instance_name()}" / "redis.sock"
+
+    def database(self) -> str:
+        return self.database_url or f"sqlite:///{self.var}/envevo.sqlite3"
+
+    def signing_key(self) -> str:
+        """The secret key; made on first use and readable by its owner alone."""
+        if self.secret_key:
+            return self.secret_key
+        kept = self.var / "secret_key"
+        self.var.mkdir(parents=True, exist_ok=True)
+        try:
+            with os.fdopen(os.open(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+                file.write(secrets.token_urlsafe(50))
+        except FileExistsError:
+            pass  # made before, or by a process that starts beside this one
+        return kept.read_text()
+
+
+CONFIG = Config()  # type: ignore[call-arg]  # pydantic fills the fields from the environment

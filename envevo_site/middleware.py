@@ -1,0 +1,42 @@
+"""What a request meets before any view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlencode, urlsplit
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme
+from django_htmx.http import HttpResponseClientRedirect
+
+
+class HtmxLoginMiddleware:
+    """Sends a logged-out request back to a *page* after the login, never to a fragment or an action.
+
+    Without this the login form would land inside a fragment, and its `next` would be the fragment's address
+    or one that only takes POST.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        login = resolve_url("login")
+        to_login = response.status_code == 302 and response["Location"].split("?")[0] == login
+        fragment = bool(request.htmx) and not request.htmx.boosted  # type: ignore[attr-defined]
+        if not to_login or not (fragment or request.method not in ("GET", "HEAD")):
+            return response
+        target = f"{login}?{urlencode({'next': _page_of(request)})}"
+        return HttpResponseClientRedirect(target) if fragment else redirect(target)
+
+
+def _page_of(request: HttpRequest) -> str:
+    """The path of the page that the request was sent from, if it is one of ours; else the home page."""
+    sent_from = request.htmx.current_url or request.headers.get("Referer", "")  # type: ignore[attr-defined]
+    if not url_has_allowed_host_and_scheme(sent_from, allowed_hosts={request.get_host()}):
+        return "/"
+    parts = urlsplit(sent_from)
+    path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    return path if url_has_allowed_host_and_scheme(path, allowed_hosts=None) else "/"

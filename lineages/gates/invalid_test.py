@@ -1,0 +1,34 @@
+"""invalid_test: the tests fail when nothing was done."""
+
+from __future__ import annotations
+
+from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
+from lineages.gates.trials import Trial, TrialOutcome, outcome, trial
+from sandboxes.trial import nop
+
+
+def check(subject: Subject) -> Outcome:
+    done = trial(subject, nop)
+    if done.outcome is TrialOutcome.PASSED:
+        return outcome(Result.FAILED, "The tests pass before anything is done: they prove nothing.", done)
+    if _rejected(done):
+        return outcome(Result.PASSED, "An empty solution gets no reward.", done)
+    return outcome(
+        Result.FAILED, f"The tests come to no verdict on an untouched environment: {done.summary}", done
+    )
+
+
+def _rejected(done: Trial) -> bool:
+    return done.outcome is TrialOutcome.FAILED and done.reward is not None and done.reward.value == 0
+
+
+GATE = Gate(
+    name="invalid_test",
+    version=1,
+    title="An empty solution fails",
+    inputs=A_TRIAL - {Input.SOLUTION},
+    check=check,
+    after=("static", "build"),
+    sandbox=True,
+    profiles=frozenset({"fast", "standard"}),
+)

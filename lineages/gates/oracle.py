@@ -1,0 +1,31 @@
+"""oracle: the reference solution gets the full reward in a fresh sandbox."""
+
+from __future__ import annotations
+
+from lineages.gates.base import A_TRIAL, Gate, Outcome, Result, Subject
+from lineages.gates.trials import TrialOutcome, outcome, trial
+from sandboxes.trial import oracle
+
+
+def check(subject: Subject) -> Outcome:
+    done = trial(subject, oracle)
+    if done.outcome is TrialOutcome.PASSED:
+        return outcome(Result.PASSED, "The reference solution gets the full reward.", done)
+    if done.outcome is TrialOutcome.FAILED:
+        value = done.reward.value if done.reward else None
+        return outcome(
+            Result.FAILED, f"The reference solution does not pass its tests (reward {value}).", done
+        )
+    return outcome(Result.FAILED, f"The reference solution gets no reward: {done.summary}", done)
+
+
+GATE = Gate(
+    name="oracle",
+    version=1,
+    title="The reference solution passes",
+    inputs=A_TRIAL,
+    check=check,
+    after=("static", "build"),
+    sandbox=True,
+    profiles=frozenset({"fast", "standard"}),
+)

@@ -1,0 +1,1 @@
+"""The two loops: plans, candidates, and the evolutions that carry them from a parent to a child."""

@@ -1,0 +1,112 @@
+"""What the roles are handed: briefs for plans, orders for builds, and a probe of the parent's image."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from agents.plan import Direction, Effort, Judgement
+from agents.roles import Brief, BuildOrder, Built, Evidence, Probe
+from lineages.gates.base import Outcome, Result, evidence
+from lineages.growth.models import Attempt, Candidate, Plan, Review
+from lineages.growth.work import Work
+from lineages.library import machine
+from lineages.library.audits import limits_of
+from lineages.library.snapshots import load
+from sandboxes.files import TaskFile
+from sandboxes.task import Task
+
+PROBE_SECONDS = 20
+WHICH = 'for name; do command -v -- "$name"; done; true'
+
+
+def brief(work: Work, attempt: Attempt) -> Brief:
+    evolution = work.evolution
+    plans = list(attempt.plans.all())
+    return Brief(
+        task=work.parent,
+        sequence=evolution.parent.sequence,
+        composition=evolution.parent.composition,
+        direction=Direction(attempt.direction),
+        effort=Effort(work.recipe.effort),
+        generation=evolution.generation,
+        rng_seed=rng_seed(work, attempt),
+        probe=probe_of(work),
+        history=tuple((plan.draft, judgement_of(plan)) for plan in plans),
+        wishes=tuple(wishes_for(plans)),
+    )
+
+
+def rng_seed(work: Work, attempt: Attempt) -> str:
+    """What makes the author's choices repeatable: recipe seed, parent, evolution, direction."""
+    parent = work.evolution.parent.snapshot.digest
+    return f"{work.recipe.seed}:{parent}:{work.evolution.ordinal}:{attempt.direction}"
+
+
+def judgement_of(plan: Plan) -> Judgement | None:
+    """The newest role's judgement on a plan, put together from its rows."""
+    review = plan.reviews.filter(user__isnull=True).order_by("-id").first()
+    if review is None:
+        return None
+    rows = review.criteria.values("criterion", "verdict", "explanation", "quote")
+    return Judgement.model_validate({"verdicts": list(rows)})
+
+
+def wishes_for(plans: list[Plan]) -> list[str]:
+    """What people asked to be changed, oldest first."""
+    asked = Review.objects.filter(plan__in=plans, decision=Review.Decision.CHANGES).order_by("id")
+    return list(asked.values_list("comment", flat=True))
+
+
+def probe_of(work: Work) -> Probe:
+    """Asks which commands exist in the parent's image: one sandbox for each different question."""
+    backend = machine.backend_for(work.author)
+    config = work.parent.config.environment
+    limits = limits_of(config.memory_mb, config.cpus)
+
+    @cache
+    def probe(commands: tuple[str, ...]) -> frozenset[str]:
+        image = backend.build(work.parent.under("environment"), timeout=config.build_timeout_sec)
+        with backend.open(image, limits, labels={"lease": work.lease.token}) as sandbox:
+            listing = sandbox.exec(["sh", "-c", WHICH, "sh", *commands], timeout=PROBE_SECONDS)
+        work.commands.append(listing)
+        found = {line.rsplit("/", 1)[-1] for line in listing.stdout.decode(errors="replace").splitlines()}
+        return frozenset(commands) & found
+
+    return probe
+
+
+def order(work: Work, attempt: Attempt, plan: Plan, revision: int) -> BuildOrder:
+    """The modifier's order: the plan alone for revision 0, with the last failures for a repair."""
+    previous = attempt.candidate if revision else None
+    return BuildOrder(
+        parent=work.parent,
+        composition=work.evolution.parent.composition,
+        plan=plan.draft,
+        generation=work.evolution.generation,
+        rng_seed=rng_seed(work, attempt),
+        revision=revision,
+        previous=_built(work.parent, previous) if previous else None,
+        failures=tuple(_failures(previous)) if previous else (),
+        wishes=tuple(_candidate_wishes(attempt)),
+    )
+
+
+def _built(parent: Task, candidate: Candidate) -> Built:
+    child = load(candidate.snapshot)
+    changes: dict[str, TaskFile | None] = {
+        path: child.files.get(path) for path in child.changed_paths(parent)
+    }
+    bindings = tuple(row.value for row in candidate.bindings.all())
+    return Built(changes, bindings, candidate.composition, candidate.notes)
+
+
+def _failures(candidate: Candidate) -> list[Evidence]:
+    if candidate.audit is None:
+        return []
+    failed = candidate.audit.results.filter(outcome="failed")
+    return [evidence(row.gate, Outcome(Result(row.outcome), row.summary, row.detail)) for row in failed]
+
+
+def _candidate_wishes(attempt: Attempt) -> list[str]:
+    asked = Review.objects.filter(candidate__attempt=attempt, decision=Review.Decision.CHANGES).order_by("id")
+    return list(asked.values_list("comment", flat=True))

@@ -1,0 +1,147 @@
+"""Starting, stopping and continuing evolutions."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import random
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from agents.authors import author as named_author
+from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
+from django.db import IntegrityError, transaction
+from django.db.models import Max, Q
+from django.db.models.functions import Now
+
+from agents.plan import Direction, Effort
+from lineages.gates import profile as gate_profile
+from lineages.growth.models import Attempt, Evolution, Recipe
+from lineages.library.models import Environment
+from lineages.lifecycle import Stale, move
+from lineages.lifecycle import cancel as cancel_row
+
+ALL_DIRECTIONS = tuple(Direction)
+MOST_GENERATIONS = 15
+"""The paper's cap on a lineage."""
+RACES = 5
+
+
+class CannotStart(Exception):
+    """The evolution was not started; the message says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeSettings:
+    """What a person chooses. Raises `ValueError` for a word that is not one of the choices."""
+
+    effort: str = Effort.HIGH
+    directions: tuple[str, ...] = ALL_DIRECTIONS
+    approval: str = Recipe.Approval.AUTO
+    author: str = "offline"
+    seed: int = 0
+    plan_rounds: int = 3
+    repairs: int = 3
+    profile: str = "standard"
+
+    def recipe(self) -> Recipe:
+        """The immutable row of these settings, made once."""
+        fields = {
+            **asdict(self),
+            "directions": ",".join(dict.fromkeys(Direction(each) for each in self.directions)),
+        }
+        fields["effort"] = Effort(self.effort)
+        fields["approval"] = Recipe.Approval(self.approval)
+        fields["author"] = named_author(self.author).name
+        fields["plan_rubric"], fields["environment_rubric"] = PLAN_RUBRIC.version, ENVIRONMENT_RUBRIC.version
+        if not fields["directions"]:
+            raise ValueError("choose at least one direction")
+        gate_profile(self.profile)
+        digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+        return Recipe.objects.get_or_create(digest=digest, defaults=fields)[0]
+
+
+def start(
+    parent: Environment, settings: RecipeSettings, *, generations: int = 1, by: Any = None
+) -> Evolution:
+    """A new evolution from `parent`, and from its child, and so on, for `generations`.
+
+    Raises `CannotStart` when that would pass the cap of 15 generations, `ValueError` for a wrong setting.
+    """
+    if generations < 1:
+        raise CannotStart("ask for at least one generation")
+    if parent.generation + generations > MOST_GENERATIONS:
+        raise CannotStart(
+            f"{generations} more generations than {parent} would pass the cap of {MOST_GENERATIONS}"
+        )
+    recipe = settings.recipe()
+    for _ in range(RACES):
+        with contextlib.suppress(IntegrityError):  # somebody started one from the same parent just now
+            return _create(parent, recipe, generations, by=by, previous=None)
+    raise CannotStart(f"too many evolutions are being started from {parent} at once: try again")
+
+
+def continue_from(evolution: Evolution) -> Evolution | None:
+    """The next generation's evolution, inside the accepting transaction; None when this was the last."""
+    if evolution.generations_left <= 1 or evolution.child is None:
+        return None
+    left = evolution.generations_left - 1
+    return _create(evolution.child, evolution.recipe, left, by=evolution.started_by, previous=evolution)
+
+
+def _create(
+    parent: Environment, recipe: Recipe, generations: int, *, by: Any, previous: Evolution | None
+) -> Evolution:
+    with transaction.atomic():
+        ordinal = (parent.evolutions.aggregate(last=Max("ordinal"))["last"] or 0) + 1
+        return Evolution.objects.create(
+            lineage=parent.lineage,
+            parent=parent,
+            recipe=recipe,
+            ordinal=ordinal,
+            status=Evolution.Status.DRAFTING,
+            generations_left=generations,
+            direction_order=_order(recipe, parent.snapshot.digest, ordinal),
+            previous=previous,
+            started_by=by,
+        )
+
+
+def _order(recipe: Recipe, parent_digest: str, ordinal: int) -> str:
+    """The directions in random order, repeatable from recipe, parent and ordinal (paper, section 4.1)."""
+    directions = recipe.directions.split(",")
+    random.Random(f"{recipe.seed}:{parent_digest}:{ordinal}").shuffle(directions)
+    return ",".join(directions)
+
+
+def cancel(evolution: Evolution, *, by: Any, reason: str = "") -> None:
+    """End an open evolution, whoever works on it. Raises `Stale` when it has ended already."""
+    evolution.refresh_from_db()
+    if evolution.ended and evolution.status != Evolution.Status.FAILED:
+        raise Stale(f"evolution {evolution.pk} is already {evolution.status}")
+    with transaction.atomic():
+        Attempt.objects.filter(evolution=evolution, outcome=Attempt.Outcome.OPEN).update(
+            outcome=Attempt.Outcome.ABANDONED, reason=reason, closed_at=Now()
+        )
+        cancel_row(evolution, Evolution.Status.CANCELLED, reason=reason or "cancelled", by=by)
+
+
+def pause(evolution: Evolution, *, by: Any) -> None:
+    """No further step is claimed; a running step ends first."""
+    Evolution.objects.filter(pk=evolution.pk, paused_at=None).update(paused_at=Now())
+
+
+def resume(evolution: Evolution, *, by: Any) -> None:
+    Evolution.objects.filter(pk=evolution.pk).update(paused_at=None)
+
+
+def move_back(evolution: Evolution, *, by: Any) -> None:
+    """Put a failed evolution back where it failed, with its faults forgotten. Raises `Stale`."""
+    if evolution.status != Evolution.Status.FAILED:
+        raise Stale(f"evolution {evolution.pk} is {evolution.status}, not failed")
+    move(evolution, evolution.failed_in, by=by, reason="moved back", faults=0, fault="", failed_in="")
+
+
+def open_evolutions() -> Q:
+    return ~Q(status__in=Evolution.ENDED)

@@ -1,0 +1,93 @@
+"""What a person may choose when an evolution starts, and how a list of lineages is narrowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from agents.plan import Direction, Effort
+from lineages.growth.evolving import MOST_GENERATIONS, RecipeSettings
+from lineages.growth.models import Recipe
+from lineages.library.models import Environment
+
+EFFORTS = [
+    (Effort.LOW, "low – one pair"),
+    (Effort.HIGH, "high – one contiguous span"),
+    (Effort.MAX, "max – anything"),
+]
+DIRECTIONS = [
+    (Direction.SCENARIO, "σ scenario – another situation, the same skill"),
+    (Direction.SKILL, "κ skill – another skill, the same situation"),
+    (Direction.LENGTH, "L length – further dependent steps"),
+]
+APPROVALS = [
+    (Recipe.Approval.AUTO, "nobody – reviewers and gates decide"),
+    (Recipe.Approval.PLANS, "me, every plan before it is built"),
+    (Recipe.Approval.ENVIRONMENTS, "me, every environment before it is accepted"),
+    (Recipe.Approval.BOTH, "me, both"),
+]
+
+
+class StartForm(forms.Form):
+    """Settings of an evolution from `parent`."""
+
+    generations = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_GENERATIONS,
+        initial=1,
+        help_text="Each accepted child is the next parent.",
+    )
+    effort = forms.ChoiceField(choices=EFFORTS, initial=Effort.HIGH, widget=forms.RadioSelect)
+    directions = forms.MultipleChoiceField(
+        choices=DIRECTIONS,
+        initial=list(Direction),
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Tried in a random order; the next one when a direction fails.",
+    )
+    approval = forms.ChoiceField(
+        label="Who decides", choices=APPROVALS, initial=Recipe.Approval.AUTO, widget=forms.RadioSelect
+    )
+    seed = forms.IntegerField(
+        initial=0,
+        required=False,
+        help_text="The same seed draws the same order of directions and the same edits.",
+    )
+
+    def __init__(self, *args: Any, parent: Environment, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.parent = parent
+
+    def clean_generations(self) -> int:
+        generations: int = self.cleaned_data["generations"]
+        left = MOST_GENERATIONS - self.parent.generation
+        if generations > left:
+            raise forms.ValidationError(
+                f"{self.parent} can grow {left} more; a lineage ends at {MOST_GENERATIONS}."
+            )
+        return generations
+
+    def settings(self) -> RecipeSettings:
+        return RecipeSettings(
+            effort=self.cleaned_data["effort"],
+            directions=tuple(self.cleaned_data["directions"]),
+            approval=self.cleaned_data["approval"],
+            seed=self.cleaned_data["seed"] or 0,
+        )
+
+
+class LineageFilter(forms.Form):
+    """The state of the list, all of it in the address. A value that makes no sense is as good as none."""
+
+    STATES = [
+        ("", "any state"),
+        *((state, state) for state in ("waiting", "failed", "running", "paused", "idle")),
+    ]
+
+    q = forms.CharField(
+        label="Search", required=False, max_length=80, widget=forms.TextInput(attrs={"type": "search"})
+    )
+    state = forms.ChoiceField(required=False, choices=STATES)
+
+    def value(self, name: str) -> str:
+        return str(self.cleaned_data.get(name) or "") if self.is_valid() else ""

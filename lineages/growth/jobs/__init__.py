@@ -1,0 +1,68 @@
+"""Long work without states of its own. A kind is a file here with a `run(job, lease)`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import F
+
+from lineages import messages
+from lineages.growth.jobs import audit
+from lineages.library.models import Environment, Job
+from lineages.lifecycle import Lease, LifecycleError, claim
+from sandboxes.text import clean
+
+log = logging.getLogger(__name__)
+
+KINDS: Mapping[str, Callable[[Job, Lease], None]] = {"audit": audit.run}
+
+
+def request_audit(environment: Environment, by: AbstractBaseUser) -> Job:
+    """Have the gates run over an environment again; a request that still waits is given back instead."""
+    waiting = Job.objects.filter(
+        job_kind="audit", subject=environment.reference, status=Job.Status.QUEUED
+    ).first()
+    if waiting:
+        return waiting
+    job = Job.objects.create(
+        job_kind="audit", subject=environment.reference, status=Job.Status.QUEUED, started_by=by
+    )
+    nudge(job)
+    return job
+
+
+def nudge(job: Job, *, swept: bool = False) -> None:
+    messages.send("run_job", job.pk, queue=messages.SANDBOXES, swept=swept)
+
+
+def run(job_id: int) -> None:
+    """Run the job if it is free. What it raises is noted on it and tried again a few times."""
+    job = Job.objects.get(pk=job_id)
+    lease = claim(job)
+    if lease is None:
+        return
+    try:
+        KINDS[job.job_kind](job, lease)
+        lease.move(Job.Status.DONE, done=F("total"))
+    except LifecycleError as lost:
+        log.info("job %s: %s", job_id, lost)
+    except Exception as problem:
+        log.exception("job %s failed", job_id)
+        _record(lease, job, problem)
+    finally:
+        lease.release()
+
+
+def _record(lease: Lease, job: Job, problem: Exception) -> None:
+    note = clean(f"{type(problem).__name__}: {problem}")
+    try:
+        if job.tries >= settings.FAULT_RETRIES:
+            lease.move(Job.Status.FAILED, reason=note, note=note)
+        else:
+            with lease.writing():
+                Job.objects.filter(pk=job.pk).update(tries=F("tries") + 1, note=note)
+    except LifecycleError as lost:
+        log.info("job %s: the failure is not ours to record: %s", job.pk, lost)

@@ -1,0 +1,89 @@
+"""The two loops, one step at a time: claim, do the step of the status, say what may go on next.
+
+This is one of the two places with a broad `except`: whatever a step raises becomes a fault of that
+evolution, recorded once, tried again later, and at last shown to an operator.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import F
+from django.db.models.functions import Now
+
+from lineages.growth.models import Evolution
+from lineages.growth.steps import STEPS
+from lineages.growth.work import Work
+from lineages.lifecycle import Lease, LifecycleError, claim
+from sandboxes.text import clean
+
+log = logging.getLogger(__name__)
+
+IDLE_SECONDS = 0.2
+
+
+def advance(evolution_id: int) -> list[Evolution]:
+    """Do one step of the evolution, if it is free; returns the evolutions that can go on now."""
+    evolution = Evolution.objects.select_related("recipe", "lineage", "parent__snapshot").get(pk=evolution_id)
+    lease = claim(evolution)
+    if lease is None:
+        return []
+    try:
+        STEPS[evolution.status].run(Work(lease, evolution))
+    except LifecycleError as lost:
+        log.info("evolution %s: %s", evolution_id, lost)
+    except Exception as problem:
+        log.exception("evolution %s: a step failed in %s", evolution_id, evolution.status)
+        _record(lease, evolution, problem)
+    finally:
+        lease.release()
+    return ready_after(evolution)
+
+
+def ready_after(evolution: Evolution) -> list[Evolution]:
+    """The evolution itself or its successor, where there is something to do now."""
+    evolution.refresh_from_db()
+    successor = Evolution.objects.filter(previous=evolution).first()
+    return [each for each in (evolution, successor) if each and each.status in STEPS and not each.retry_at]
+
+
+def drive(evolution: Evolution, *, tell: Callable[[Evolution], None]) -> Evolution:
+    """Advance in this process until a person has to decide or the last successor ends; returns that one.
+
+    `tell` hears of each change of status. Where a worker holds the evolution, this waits for it.
+    """
+    seen = -1
+    while True:
+        evolution.refresh_from_db()
+        if evolution.version != seen:
+            seen = evolution.version
+            tell(evolution)
+        if evolution.status == Evolution.Status.ACCEPTED:
+            successor = Evolution.objects.filter(previous=evolution).first()
+            if successor is None:
+                return evolution
+            evolution, seen = successor, -1
+        elif evolution.ended or evolution.waits_for_person or evolution.paused_at:
+            return evolution
+        elif not advance(evolution.pk):
+            time.sleep(IDLE_SECONDS)
+
+
+def _record(lease: Lease, evolution: Evolution, problem: Exception) -> None:
+    """Count the fault, and try again later or give up for an operator to look."""
+    text = clean(f"{type(problem).__name__}: {problem}")
+    try:
+        with lease.writing():
+            if evolution.faults >= settings.FAULT_RETRIES:
+                lease.move(Evolution.Status.FAILED, reason=text, fault=text, failed_in=evolution.status)
+                return
+            wait = timedelta(seconds=settings.FAULT_BACKOFF_SECONDS * 2**evolution.faults)
+            Evolution.objects.filter(pk=evolution.pk).update(
+                faults=F("faults") + 1, fault=text, retry_at=Now() + wait
+            )
+    except LifecycleError as lost:
+        log.info("evolution %s: the fault is not ours to record: %s", evolution.pk, lost)

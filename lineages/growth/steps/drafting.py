@@ -1,0 +1,101 @@
+"""drafting: open the next direction if none is open, and get a plan for it."""
+
+from __future__ import annotations
+
+from agents.rubrics import ENVIRONMENT_RUBRIC
+
+from agents.plan import PlanDraft
+from lineages.gates.base import Subject
+from lineages.growth.briefs import brief
+from lineages.growth.models import Attempt, Evolution, Plan
+from lineages.growth.work import Answered, Fault, Work, close
+from lineages.library import audits
+from lineages.library.models import Audit
+
+
+def run(work: Work) -> None:
+    """Ends in `plan_review`, in `exhausted` when no direction is left, or in `cancelled` for a bad parent."""
+    if not _parent_accepted(work):
+        return
+    while True:
+        attempt = work.attempt() or _next_attempt(work)
+        if attempt is None:
+            work.move(Evolution.Status.EXHAUSTED, reason="all three directions failed")
+            return
+        if _rounds_spent(work, attempt):
+            with work.lease.writing():
+                close(
+                    attempt,
+                    Attempt.Outcome.PLANS_SPENT,
+                    f"no plan accepted in {work.recipe.plan_rounds} rounds",
+                )
+        elif _draft(work, attempt):
+            return
+
+
+def _parent_accepted(work: Work) -> bool:
+    """A lineage grows only from an accepted audit; a parent without one is audited first."""
+    parent = work.evolution.parent
+    subject = audits.subject_of(parent.snapshot, work.author, ENVIRONMENT_RUBRIC.version)
+    if parent.generation or audits.current(parent.snapshot, subject, profile_name=work.recipe.profile):
+        return True
+    audit = _open_audit(work, subject)
+    audits.run(audit, subject, work.lease)
+    audit.refresh_from_db()
+    if audit.status == Audit.Status.ERROR:
+        raise Fault(audit.last_reason)
+    if audit.status == Audit.Status.REJECTED:
+        work.move(
+            Evolution.Status.CANCELLED, reason=f"the parent did not pass its audit: {audit.last_reason}"
+        )
+        return False
+    return True
+
+
+def _open_audit(work: Work, subject: Subject) -> Audit:
+    snapshot = work.evolution.parent.snapshot
+    half_done = snapshot.audits.filter(
+        status=Audit.Status.QUEUED, profile=work.recipe.profile, backend=subject.backend.name
+    ).first()
+    return half_done or audits.open_audit(snapshot, subject, profile=work.recipe.profile)
+
+
+def _next_attempt(work: Work) -> Attempt | None:
+    """Open the next direction of the order, from the same parent."""
+    tried = work.evolution.attempts.count()
+    if tried >= len(work.evolution.directions):
+        return None
+    with work.lease.writing():
+        return Attempt.objects.create(
+            evolution=work.evolution, ordinal=tried, direction=work.evolution.directions[tried]
+        )
+
+
+def _rounds_spent(work: Work, attempt: Attempt) -> bool:
+    """Rounds that a person asked for do not count."""
+    return attempt.plans.filter(wish="").count() >= work.recipe.plan_rounds and not _open_wish(attempt)
+
+
+def _open_wish(attempt: Attempt) -> str:
+    """What a person wants changed in the newest plan."""
+    newest = attempt.plan
+    asked = newest.reviews.filter(decision="changes").order_by("-id").first() if newest else None
+    return asked.comment if asked else ""
+
+
+def _draft(work: Work, attempt: Attempt) -> bool:
+    """Ask the proposer; False when it has nothing more in this direction, which closes the attempt."""
+    handed = brief(work, attempt)
+    answered: Answered[PlanDraft] = work.ask(
+        "proposer", lambda: work.author.proposer.propose(handed), about=handed.task.digest
+    )
+    with work.lease.writing():
+        answered.save(attempt)
+        if answered.value is None:
+            close(attempt, Attempt.Outcome.NO_PLAN, str(answered.refusal))
+            return False
+        draft = answered.value.model_dump(mode="json")
+        plan_round = attempt.plans.count()
+        Plan.objects.create(attempt=attempt, round=plan_round, draft_json=draft, wish=_open_wish(attempt))
+        work.move(Evolution.Status.PLAN_REVIEW)
+    return True

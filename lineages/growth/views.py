@@ -1,0 +1,220 @@
+"""Home, lineages and evolutions: what waits, what runs, what grew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from lineages.growth import evolving, jobs, overview
+from lineages.growth.forms import LineageFilter, StartForm
+from lineages.growth.models import Evolution
+from lineages.library.models import Environment, Lineage
+from lineages.lifecycle import Stale
+from lineages.pages import nothing_new, page, stamp
+from lineages.templatetags.pages import words
+
+COLUMNS = (
+    ("lineage", "Lineage", ""),
+    ("domain", "Domain", ""),
+    ("generations", "Generation", "num"),
+    ("difficulty", "Difficulty of tip", "num"),
+    ("state", "State", ""),
+    ("newest", "Newest", ""),
+)
+LIST_ROWS = 50
+HOME_ROWS = 20
+NEWEST_ROWS = 12
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """What waits for a person, what broke, what runs, what was accepted last."""
+    evolutions = overview.with_work()
+    waiting = list(
+        evolutions.filter(status__in=Evolution.HUMAN).order_by("status_since", "pk")[: HOME_ROWS + 1]
+    )
+    running = list(
+        evolutions.filter(status__in=Evolution.WORKABLE).order_by("-status_since")[: HOME_ROWS + 1]
+    )
+    broken = list(
+        evolutions.filter(status=Evolution.Status.FAILED).order_by("-status_since")[: HOME_ROWS + 1]
+    )
+    newest = (
+        Environment.objects.filter(generation__gt=0)
+        .select_related("lineage", "parent")
+        .order_by("-created_at")
+    )
+    current = stamp([(each.pk, each.version, each.faults) for each in (*waiting, *running, *broken)])
+    if nothing_new(request, current):
+        return HttpResponse(status=204)
+    context = {
+        "waiting": [(each, overview.waiting_link(each)) for each in waiting[:HOME_ROWS]],
+        "running": running[:HOME_ROWS],
+        "broken": broken[:HOME_ROWS],
+        "more": [name for name, found in _named(waiting, running, broken) if len(found) > HOME_ROWS],
+        "newest": newest[:NEWEST_ROWS],
+        "empty": not Lineage.objects.exists(),
+        "stamp": current,
+    }
+    return page(request, "lineages/home.html", context, "home")
+
+
+@require_safe
+def lineage_list(request: HttpRequest) -> HttpResponse:
+    """Filter, sort and page live in the address. One row too many says whether there is a next page."""
+    choice = LineageFilter(request.GET)
+    sort = request.GET.get("sort", "-newest")
+    number = _whole(request.GET.get("page", ""), least=1)
+    found = overview.narrowed(overview.lineages(), choice.value("q"), choice.value("state"), sort)
+    rows = list(found[(number - 1) * LIST_ROWS : number * LIST_ROWS + 1])
+    context = {
+        "rows": rows[:LIST_ROWS],
+        "choice": choice,
+        "columns": COLUMNS,
+        "filtered": bool(choice.value("q") or choice.value("state")),
+        "sort": sort,
+        "number": number,
+        "previous": number - 1,
+        "next": number + 1 if len(rows) > LIST_ROWS else 0,
+    }
+    return page(request, "lineages/lineage_list.html", context, "list")
+
+
+@require_safe
+def lineage_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    lineage = get_object_or_404(Lineage, slug=slug)
+    rows = overview.grown(lineage)
+    evolutions = list(
+        overview.with_work().filter(lineage=lineage).select_related("child__lineage").order_by("-pk")
+    )
+    unended = [each for each in evolutions if not each.ended or each.status == Evolution.Status.FAILED]
+    context = {
+        "lineage": lineage,
+        "rows": rows,
+        "tree": overview.picture(rows, reversed(unended)),
+        "evolutions": evolutions,
+        "tip": rows[-1].environment if rows else None,
+        "provisional": any(row.environment.provisional for row in rows),
+    }
+    return render(request, "lineages/lineage_detail.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def evolution_start(request: HttpRequest, pk: int) -> HttpResponse:
+    """Start an evolution from an environment."""
+    parent = get_object_or_404(Environment.objects.select_related("lineage"), pk=pk)
+    form = StartForm(request.POST or None, parent=parent)
+    if form.is_valid():
+        try:
+            evolution = evolving.start(
+                parent, form.settings(), generations=form.cleaned_data["generations"], by=request.user
+            )
+            return redirect("evolution_detail", pk=evolution.pk)
+        except (evolving.CannotStart, ValueError) as reason:
+            form.add_error(None, str(reason))
+    status = 422 if request.method == "POST" else 200
+    context = {"parent": parent, "form": form}
+    return render(request, "lineages/evolution_start.html", context, status=status)
+
+
+@require_POST
+def environment_verify(request: HttpRequest, pk: int) -> HttpResponse:
+    """Have the gates look at an environment again; its page shows how that goes."""
+    environment = get_object_or_404(Environment.objects.select_related("lineage"), pk=pk)
+    jobs.request_audit(environment, request.user)  # type: ignore[arg-type]  # login is required
+    messages.success(request, "Verification is queued; its results appear under Gates.")
+    return redirect("environment_detail", pk=pk)
+
+
+@require_safe
+def evolution_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """The loops as they run. Asked again by its own fragment until the evolution is at an end."""
+    evolution = _evolution(pk)
+    current = _stamp(evolution)
+    if nothing_new(request, current):
+        return HttpResponse(status=204)
+    return _show(request, evolution)
+
+
+@require_POST
+def evolution_act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
+    """Cancel, pause, resume, move back: once done the fresh page, 409 where somebody was faster."""
+    evolution = _evolution(pk)
+    try:
+        _ACTIONS[action](evolution, request)
+    except (Stale, ValueError):
+        evolution = _evolution(pk)
+        sentence = f"Not done: this evolution is now “{words(evolution.status)}”{_mover(evolution)}."
+        return _show(request, evolution, conflict=sentence, status=409)
+    if not request.htmx:  # type: ignore[attr-defined]
+        messages.success(request, f"Done: {words(action)}.")
+        return redirect("evolution_detail", pk=pk)
+    return _show(request, _evolution(pk))
+
+
+def _cancel(evolution: Evolution, request: HttpRequest) -> None:
+    evolving.cancel(evolution, by=request.user, reason=request.POST.get("reason", "")[:500])
+
+
+def _pause(evolution: Evolution, request: HttpRequest) -> None:
+    if evolution.ended:
+        raise Stale(f"evolution {evolution.pk} is already {evolution.status}")
+    evolving.pause(evolution)
+
+
+def _resume(evolution: Evolution, request: HttpRequest) -> None:
+    evolving.resume(evolution)
+
+
+def _move_back(evolution: Evolution, request: HttpRequest) -> None:
+    evolving.move_back(evolution, by=request.user)
+
+
+_ACTIONS: dict[str, Callable[[Evolution, HttpRequest], None]] = {
+    "cancel": _cancel,
+    "pause": _pause,
+    "resume": _resume,
+    "move_back": _move_back,
+}
+
+
+def _show(request: HttpRequest, evolution: Evolution, conflict: str = "", status: int = 200) -> HttpResponse:
+    context = {
+        "evolution": evolution,
+        "attempts": overview.timeline(evolution),
+        "calls": overview.calls(evolution),
+        "moves": evolution.history().select_related("by"),
+        "waiting_link": overview.waiting_link(evolution),
+        "conflict": conflict,
+        "stamp": _stamp(evolution),
+        "polls": not evolution.ended,
+        "pause_action": "resume" if evolution.paused_at else "pause",
+    }
+    return page(request, "lineages/evolution_detail.html", context, "detail", status)
+
+
+def _evolution(pk: int) -> Evolution:
+    related = ("child__lineage", "previous", "successor", "started_by")
+    return get_object_or_404(overview.with_work().select_related(*related), pk=pk)
+
+
+def _stamp(evolution: Evolution) -> str:
+    return stamp(overview.progress(evolution))
+
+
+def _mover(evolution: Evolution) -> str:
+    last = evolution.history().select_related("by").last()
+    return f" (by {last.by.get_username()})" if last and last.by else ""
+
+
+def _named(*found: list[Evolution]) -> zip[Any]:
+    return zip(("waiting", "running", "broken"), found, strict=True)
+
+
+def _whole(text: str, *, least: int) -> int:
+    return max(least, int(text)) if text.isdecimal() and len(text) < 7 else least

@@ -1,0 +1,1 @@
+"""Tasks taken in, their content, and the audits that say what they are worth."""

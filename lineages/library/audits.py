@@ -1,0 +1,228 @@
+"""Audits: a leased run of a gate profile over a snapshot.
+
+Gates run in threads, without the database, as soon as those they wait for are accepted; this thread keeps
+the leases alive and stores each result under the audit's lease. A killed run leaves its results; the next
+one fills the gaps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from django.db import transaction
+from sandboxes.slots import Slots
+
+from agents.roles import Author
+from lineages.gates import profile
+from lineages.gates.base import Gate, Outcome, Result, Subject
+from lineages.library import blobs, machine
+from lineages.library.models import AgentCall, Audit, CommandRun, Environment, GateResult, Snapshot
+from lineages.library.snapshots import load
+from lineages.lifecycle import Lease, LeaseLost, beating, claim
+from sandboxes.base import ExecResult, Limits
+from sandboxes.errors import SandboxError
+from sandboxes.text import clean
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one gate said, and when."""
+
+    gate: Gate
+    outcome: Outcome
+    started_at: datetime
+    seconds: float
+
+
+def subject_of(snapshot: Snapshot, author: Author, rubric: str) -> Subject:
+    """A snapshot as a subject without a plan: a seed, or a task handed to `verify`."""
+    task = load(snapshot)
+    return Subject(
+        task=task,
+        backend=machine.backend_for(author),
+        limits=limits_of(task.config.environment.memory_mb, task.config.environment.cpus),
+        labels={},
+        judge=author.rubric_verifier,
+        judge_name=author.name,
+        rubric=rubric,
+    )
+
+
+def limits_of(memory_mb: int | None, cpus: float | None) -> Limits:
+    """The task's own wishes within this machine's defaults."""
+    default = Limits()
+    return replace(default, memory_mb=memory_mb or default.memory_mb, cpus=cpus or default.cpus)
+
+
+def open_audit(
+    snapshot: Snapshot, subject: Subject, *, profile: str, parent: Snapshot | None = None
+) -> Audit:
+    return Audit.objects.create(
+        snapshot=snapshot,
+        parent=parent,
+        status=Audit.Status.QUEUED,
+        profile=profile,
+        backend=subject.backend.name,
+        provisional=subject.backend.provisional,
+        judge=subject.judge_name,
+        rubric=subject.rubric,
+    )
+
+
+def current(snapshot: Snapshot, subject: Subject, *, profile_name: str) -> Audit | None:
+    """The newest accepted audit whose every key is still today's."""
+    keys = {gate.name: gate.key(subject) for gate in profile(profile_name)}
+    for audit in snapshot.audits.filter(status=Audit.Status.ACCEPTED, profile=profile_name).order_by("-id"):
+        if dict(audit.results.values_list("gate", "key")) == keys:
+            return audit
+    return None
+
+
+def latest(of: Environment | Snapshot) -> Audit | None:
+    """The newest audit of this content, whatever came of it."""
+    snapshot = of.snapshot if isinstance(of, Environment) else of
+    return snapshot.audits.order_by("-id").first()
+
+
+def run(audit: Audit, subject: Subject, *also_held: Lease) -> None:
+    """Run what is left of an audit and settle it. `also_held` are leases to keep alive meanwhile.
+
+    Raises `LeaseLost` when this audit, or one of the others, is no longer ours.
+    """
+    lease = claim(audit)
+    if lease is None:
+        raise LeaseLost(f"audit {audit.pk} is not free: it is {audit.status}, or another worker runs it")
+    try:
+        _run_gates(lease, replace(subject, labels={"lease": lease.token, "audit": str(audit.pk)}), also_held)
+        _settle(lease)
+    finally:
+        lease.release()
+
+
+def _run_gates(lease: Lease, subject: Subject, also_held: Sequence[Lease]) -> None:
+    audit = lease.row
+    assert isinstance(audit, Audit)
+    gates = profile(audit.profile)
+    said = {row.gate: Result(row.outcome) for row in audit.results.all()}
+    waiting = [gate for gate in gates if gate.name not in said]
+    running: dict[Future[Answer], Gate] = {}
+    with ThreadPoolExecutor(max_workers=max(1, len(waiting))) as pool, _ended_with(lease, subject):
+        while waiting or running:
+            for gate in [gate for gate in waiting if said.keys() >= set(gate.after)]:
+                waiting.remove(gate)
+                running[pool.submit(_ask, gate, subject, said, machine.slots())] = gate
+            for done in beating(running, lease, *also_held):
+                del running[done]
+                answer = done.result()
+                said[answer.gate.name] = answer.outcome.result
+                with lease.writing():
+                    _store(audit, subject, answer)
+
+
+@contextlib.contextmanager
+def _ended_with(lease: Lease, subject: Subject) -> Iterator[None]:
+    """Ends our sandboxes when we lost a lease, so that the threads that wait for them end too."""
+    try:
+        yield
+    except LeaseLost:
+        lease.release()
+        subject.backend.sweep(machine.is_live)
+        raise
+
+
+def _ask(gate: Gate, subject: Subject, said: dict[str, Result], slots: Slots) -> Answer:
+    """Runs in a thread: no database here."""
+    started_at, clock = datetime.now(UTC), time.monotonic()
+    blocked = [name for name in gate.after if not said[name].accepted]
+    if blocked:
+        outcome = Outcome(Result.NOT_RUN, f"Not run, because {', '.join(blocked)} did not pass.")
+    else:
+        outcome = _checked(gate, subject, slots)
+    return Answer(gate, outcome, started_at, time.monotonic() - clock)
+
+
+def _checked(gate: Gate, subject: Subject, slots: Slots) -> Outcome:
+    try:
+        with slots.take() if gate.sandbox else contextlib.nullcontext():
+            return gate.check(subject)
+    except SandboxError as problem:
+        return Outcome(Result.ERROR, f"The machine failed, not the task: {problem}")
+
+
+def _store(audit: Audit, subject: Subject, answer: Answer) -> None:
+    outcome = answer.outcome
+    result = GateResult.objects.create(
+        audit=audit,
+        gate=answer.gate.name,
+        gate_version=answer.gate.version,
+        key=answer.gate.key(subject),
+        outcome=outcome.result,
+        reward=outcome.reward,
+        summary=clean(outcome.summary),
+        detail=clean(outcome.detail),
+        weaker=outcome.weaker,
+        started_at=answer.started_at,
+        seconds=answer.seconds,
+    )
+    store_commands(outcome.commands, result=result)
+    if outcome.judgement:
+        AgentCall.objects.create(
+            role="rubric_verifier",
+            author=subject.judge_name,
+            audit=audit,
+            outcome="answered",
+            input_digest=subject.task.digest,
+            output_id=blobs.keep_one(outcome.judgement.model_dump_json().encode()),
+            started_at=answer.started_at,
+            seconds=answer.seconds,
+        )
+
+
+def store_commands(
+    commands: Sequence[ExecResult], *, result: GateResult | None = None, call: AgentCall | None = None
+) -> None:
+    """Keep every command with its output, for the page of what it served."""
+    outputs = iter(blobs.keep(_outputs(commands)))
+    CommandRun.objects.bulk_create(
+        CommandRun(
+            result=result,
+            call=call,
+            position=position,
+            command=clean(shlex.join(command.argv)),
+            exit_code=command.exit_code,
+            stdout_id=next(outputs),
+            stderr_id=next(outputs),
+            cut=command.cut,
+            started_at=command.started_at,
+            seconds=command.seconds,
+        )
+        for position, command in enumerate(commands)
+    )
+
+
+def _outputs(commands: Sequence[ExecResult]) -> Iterator[bytes]:
+    for command in commands:
+        yield command.stdout
+        yield command.stderr
+
+
+def _settle(lease: Lease) -> None:
+    audit = lease.row
+    assert isinstance(audit, Audit)
+    results = list(audit.results.all())
+    unaccepted = [row for row in results if not Result(row.outcome).accepted]
+    errors = [row for row in unaccepted if row.outcome == Result.ERROR]
+    failed = [row for row in unaccepted if row.outcome == Result.FAILED]
+    with transaction.atomic():
+        if errors:
+            lease.move(Audit.Status.ERROR, reason=errors[0].summary)
+        elif failed:
+            lease.move(Audit.Status.REJECTED, reason=failed[0].summary)
+        else:
+            lease.move(Audit.Status.ACCEPTED)

@@ -1,0 +1,249 @@
+"""Content-addressed tasks, lineages of accepted environments, and audits with their evidence."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+from agents.plan import Composition, Sequence
+from lineages.lifecycle import Leased
+
+
+class Blob(models.Model):
+    """Bytes stored once, in the blob folder, under their hex SHA-256."""
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    size = models.PositiveBigIntegerField()
+
+
+class Snapshot(models.Model):
+    """A task's stored content. `digest` identifies it; `source_digest` is Harbor's own."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    source_digest = models.CharField(max_length=64, db_index=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.digest[:12]
+
+
+class SnapshotFile(models.Model):
+    """One file of a snapshot; `link` is the target of a symbolic link, whose blob is empty."""
+
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, related_name="files")
+    path = models.CharField(max_length=1024)
+    mode = models.PositiveSmallIntegerField()
+    link = models.CharField(max_length=1024, blank=True)
+    blob = models.ForeignKey(Blob, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["snapshot", "path"], name="one_file_a_path")]
+        ordering = ["path"]
+
+
+class Lineage(models.Model):
+    """A seed and the tree that grows from it. `slug` is how people refer to it."""
+
+    slug = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    domain = models.CharField(max_length=80, default="general")
+    source = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Environment(models.Model):
+    """An accepted node of a lineage; generation 0 is the seed.
+
+    `k` numbers the environments of one generation from 1 and is never reused. `length`, `novelty`,
+    `rarity` and `difficulty` are D_T and its terms in nats (docs/method.md) under the reference table
+    whose digest is `reference_table`. `provisional`: its evidence is from a backend that does not build the
+    Dockerfile. `source_digest` is Harbor's digest of the files as they were found, before anything was
+    mended on import.
+    """
+
+    lineage = models.ForeignKey(Lineage, on_delete=models.CASCADE, related_name="environments")
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="environments")
+    parent = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="children"
+    )
+    generation = models.PositiveIntegerField()
+    k = models.PositiveIntegerField(default=1)
+    direction = models.CharField(max_length=10, blank=True)
+    sequence_json = models.JSONField()
+    composition_json = models.JSONField()
+    length = models.PositiveIntegerField(default=0)
+    novelty = models.FloatField(default=0)
+    rarity = models.FloatField(default=0)
+    difficulty = models.FloatField(default=0)
+    reference_table = models.CharField(max_length=64, blank=True)
+    provisional = models.BooleanField(default=False)
+    warnings = models.TextField(blank=True)
+    source_digest = models.CharField(max_length=64)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["lineage", "generation", "k"], name="k_is_given_once"),
+            models.UniqueConstraint(
+                fields=["snapshot"], condition=models.Q(generation=0), name="one_seed_for_each_content"
+            ),
+        ]
+        ordering = ["generation", "k"]
+
+    def __str__(self) -> str:
+        return self.reference
+
+    @property
+    def reference(self) -> str:
+        """`<lineage>/g<generation>`, with `.k` from the second one on."""
+        suffix = f".{self.k}" if self.k > 1 else ""
+        return f"{self.lineage.slug}/g{self.generation}{suffix}"
+
+    @property
+    def sequence(self) -> Sequence:
+        return Sequence.model_validate(self.sequence_json)
+
+    @property
+    def composition(self) -> Composition:
+        return Composition.model_validate(self.composition_json)
+
+
+class Audit(Leased):
+    """A leased run of a gate profile over a snapshot."""
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        ACCEPTED = "accepted"
+        REJECTED = "rejected"
+        ERROR = "error"
+
+    TRANSITIONS: ClassVar[dict[str, frozenset[str]]] = {
+        Status.QUEUED: frozenset({Status.ACCEPTED, Status.REJECTED, Status.ERROR}),
+    }
+    WORKABLE: ClassVar[frozenset[str]] = frozenset({Status.QUEUED})
+
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="audits")
+    parent = models.ForeignKey(Snapshot, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    profile = models.CharField(max_length=20, default="standard")
+    backend = models.CharField(max_length=20)
+    provisional = models.BooleanField(default=False)
+    judge = models.CharField(max_length=40)
+    rubric = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+
+
+class GateResult(models.Model):
+    """What one gate said in one audit, and the key of everything that the answer depended on."""
+
+    audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="results")
+    gate = models.CharField(max_length=40)
+    repeat = models.PositiveSmallIntegerField(default=0)
+    gate_version = models.PositiveSmallIntegerField()
+    key = models.CharField(max_length=64)
+    outcome = models.CharField(max_length=16)
+    reward = models.FloatField(null=True, blank=True)
+    summary = models.TextField()
+    detail = models.TextField(blank=True)
+    weaker = models.BooleanField(default=False)
+    started_at = models.DateTimeField()
+    seconds = models.FloatField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audit", "gate", "repeat"], name="a_gate_answers_once_in_an_audit"
+            )
+        ]
+        ordering = ["id"]
+
+
+class AgentCall(models.Model):
+    """One thing asked of one role: who, how long, what came of it.
+
+    An offline author's call has no tokens and no price; both stay null, never 0. `output` is the answer as
+    it was stored, `error` what the role refused with.
+    """
+
+    role = models.CharField(max_length=20)
+    author = models.CharField(max_length=40)
+    audit = models.ForeignKey(Audit, null=True, blank=True, on_delete=models.CASCADE, related_name="calls")
+    attempt = models.ForeignKey(
+        "lineages.Attempt", null=True, blank=True, on_delete=models.CASCADE, related_name="calls"
+    )
+    outcome = models.CharField(max_length=20)
+    error = models.TextField(blank=True)
+    input_digest = models.CharField(max_length=64)
+    output = models.ForeignKey(Blob, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    tokens = models.PositiveIntegerField(null=True, blank=True)
+    cost = models.DecimalField(null=True, blank=True, max_digits=12, decimal_places=6)
+    started_at = models.DateTimeField()
+    seconds = models.FloatField()
+
+    class Meta:
+        ordering = ["id"]
+
+
+class CommandRun(models.Model):
+    """One command that ran in a sandbox, for a gate or for a role; its output is in blobs."""
+
+    result = models.ForeignKey(
+        GateResult, null=True, blank=True, on_delete=models.CASCADE, related_name="commands"
+    )
+    call = models.ForeignKey(
+        AgentCall, null=True, blank=True, on_delete=models.CASCADE, related_name="commands"
+    )
+    position = models.PositiveSmallIntegerField()
+    command = models.TextField()
+    exit_code = models.IntegerField()
+    stdout = models.ForeignKey(Blob, on_delete=models.PROTECT, related_name="+")
+    stderr = models.ForeignKey(Blob, on_delete=models.PROTECT, related_name="+")
+    cut = models.PositiveBigIntegerField(default=0)
+    started_at = models.DateTimeField()
+    seconds = models.FloatField()
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(result__isnull=False) ^ models.Q(call__isnull=False),
+                name="a_command_serves_a_gate_or_a_role",
+            )
+        ]
+
+
+class Job(Leased):
+    """Anything long without states of its own. `kind` names its file in `lineages.growth.jobs`."""
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    TRANSITIONS: ClassVar[dict[str, frozenset[str]]] = {
+        Status.QUEUED: frozenset({Status.DONE, Status.FAILED, Status.CANCELLED}),
+    }
+    WORKABLE: ClassVar[frozenset[str]] = frozenset({Status.QUEUED})
+
+    job_kind = models.CharField(max_length=20)
+    subject = models.CharField(max_length=200)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=1)
+    tries = models.PositiveSmallIntegerField(default=0)
+    note = models.TextField(blank=True)
+    started_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(db_default=Now())

@@ -1,0 +1,203 @@
+"""Untrusted text made fit for a page: instructions, files, command output, differences.
+
+Nothing here trusts its input. Markdown is rendered without raw HTML and then cleaned by an allow-list;
+everything else is escaped. Control, bidirectional and zero-width characters become visible, so that
+what a reviewer reads is what is there. Sizes are capped, and what was left out is said in `notes`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import nh3
+from django.template.defaultfilters import filesizeformat
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import BashLexer, TextLexer, get_lexer_for_filename
+from pygments.util import ClassNotFound
+
+MARKDOWN_CHARACTERS = 100_000
+CODE_LINES = 2_000
+CODE_BYTES = 300_000
+LINE_CHARACTERS = 600
+OUTPUT_HEAD = 150
+OUTPUT_TAIL = 150
+DIFF_LINES_EACH = 1_500
+DIFF_LINES = 400
+DIFF_FILES = 60
+
+_TAGS = {
+    *("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "pre", "code", "em", "strong", "a", "s"),
+    *("blockquote", "hr", "br", "table", "thead", "tbody", "tr", "th", "td"),
+}
+_INVISIBLE = [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0x00AD, 0x061C, 0xFEFF]
+_VISIBLE = {
+    **{code: f"\\x{code:02x}" for code in [*range(0x20), 0x7F] if chr(code) not in "\t\n\r"},
+    0x0D: "\\r",
+    **{code: f"⟨U+{code:04X}⟩" for code in [*range(0x80, 0xA0), *_INVISIBLE]},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Text ready for a page; `notes` say in words what is missing from it. Binary data has no `html`."""
+
+    html: SafeString
+    lines: int = 0
+    notes: tuple[str, ...] = ()
+    binary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """How one file differs: `lines` are (kind, text) with kind one of add, del, hunk, same."""
+
+    path: str
+    change: str
+    lines: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def visible(text: str) -> str:
+    """The text with every character that could hide or reorder others written out."""
+    return text.translate(_VISIBLE)
+
+
+def markdown(text: str) -> Shown:
+    """CommonMark with tables. Raw HTML shows as text; images are not loaded; only web and mail links live."""
+    notes = ()
+    if len(text) > MARKDOWN_CHARACTERS:
+        notes = (f"Only the first {MARKDOWN_CHARACTERS:,} of {len(text):,} characters are shown.",)
+    rendered = _parser().render(visible(text.replace("\r\n", "\n")[:MARKDOWN_CHARACTERS]))
+    clean = nh3.clean(
+        rendered,
+        tags=_TAGS,
+        attributes={"*": set(), "a": {"href"}, "ol": {"start"}},
+        url_schemes={"http", "https", "mailto"},
+        url_relative="deny",
+        link_rel="noopener noreferrer nofollow",
+    )
+    return Shown(mark_safe(clean), text.count("\n") + 1, notes)  # noqa: S308 - cleaned one line above
+
+
+def code(path: str, data: bytes) -> Shown:
+    """A file with syntax classes, line by line; binary data is only named."""
+    if b"\0" in data[:8192]:
+        return Shown(mark_safe(""), notes=(f"Binary file, {filesizeformat(len(data))}.",), binary=True)
+    text, notes = _decoded(data)
+    lines, cut = _capped(text.split("\n"), CODE_LINES, 0)
+    shown = highlight(visible("\n".join(lines)), _lexer(path, text), HtmlFormatter(nowrap=True))
+    # The formatter ends every element at the end of its line, so that each line stands by itself.
+    numbered = "".join(f'<span class="row">{line}\n</span>' for line in shown.removesuffix("\n").split("\n"))
+    return Shown(mark_safe(numbered), len(lines), (*notes, *cut))  # noqa: S308 - the formatter escapes
+
+
+def output(data: bytes, cut: int = 0) -> Shown:
+    """What a command printed: head and tail. `cut` bytes were already dropped when it was stored."""
+    text = data.decode("utf-8", errors="replace")
+    lines, notes = _capped(text.removesuffix("\n").split("\n"), OUTPUT_HEAD, OUTPUT_TAIL)
+    if cut:
+        notes = (f"{filesizeformat(cut)} in the middle were not stored.", *notes)
+    return Shown(escape(visible("\n".join(lines))), len(lines), notes)
+
+
+def differences(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[FileDiff]:
+    """Per file in path order; both mappings hold only the files that differ."""
+    paths = sorted({*before, *after})
+    shown = [_file_diff(path, before.get(path), after.get(path)) for path in paths[:DIFF_FILES]]
+    if len(paths) > DIFF_FILES:
+        shown.append(
+            FileDiff("…", "more", notes=(f"{len(paths) - DIFF_FILES} more changed files are not shown.",))
+        )
+    return shown
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+    parser.core.ruler.push("demote_headings", _demote)
+    return parser
+
+
+def _demote(state: object) -> None:
+    """The page has its own h1 and h2; an instruction's headings start below them."""
+    for token in state.tokens:  # type: ignore[attr-defined]
+        if token.type.startswith("heading"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
+
+
+def _lexer(path: str, text: str) -> Lexer:
+    if len(text) > CODE_BYTES:
+        return TextLexer(stripnl=False)
+    if text.startswith("#!") and "sh" in text.split("\n", 1)[0]:
+        return BashLexer(stripnl=False)
+    try:
+        return get_lexer_for_filename(path, stripnl=False)
+    except ClassNotFound:
+        return TextLexer(stripnl=False)
+
+
+def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
+    try:
+        text, notes = data.decode("utf-8"), ()
+    except UnicodeDecodeError:
+        text, notes = (
+            data.decode("utf-8", errors="replace"),
+            ("Not UTF-8: bytes that do not decode show as \ufffd.",),
+        )
+    if "\r\n" in text:
+        text, notes = text.replace("\r\n", "\n"), (*notes, "Lines end in CR LF.")
+    return text.removesuffix("\n"), notes
+
+
+def _capped(lines: list[str], head: int, tail: int) -> tuple[list[str], tuple[str, ...]]:
+    """The first `head` and last `tail` lines, each at most LINE_CHARACTERS long, and what was left out."""
+    notes = []
+    left_out = len(lines) - head - tail
+    if left_out > 0:
+        notes.append(f"{left_out:,} of {len(lines):,} lines are not shown.")
+        marker = [f"… {left_out:,} lines …"] if tail else []
+        lines = [*lines[:head], *marker, *lines[len(lines) - tail :]]
+    if any(len(line) > LINE_CHARACTERS for line in lines):
+        notes.append(f"Lines are cut at {LINE_CHARACTERS} characters.")
+    return [_short(line) for line in lines], tuple(notes)
+
+
+def _short(line: str) -> str:
+    if len(line) <= LINE_CHARACTERS:
+        return line
+    return f"{line[:LINE_CHARACTERS]} … {len(line) - LINE_CHARACTERS:,} more characters"
+
+
+def _file_diff(path: str, before: bytes | None, after: bytes | None) -> FileDiff:
+    change = "added" if before is None else "removed" if after is None else "changed"
+    old, new = before or b"", after or b""
+    if b"\0" in old[:8192] or b"\0" in new[:8192]:
+        return FileDiff(
+            path, change, notes=(f"Binary: {filesizeformat(len(old))} → {filesizeformat(len(new))}.",)
+        )
+    if before == after:
+        return FileDiff(path, change, notes=("Only the mode or the link differs.",))
+    was, now = (data.decode("utf-8", errors="replace").splitlines() for data in (old, new))
+    if max(len(was), len(now)) > DIFF_LINES_EACH or max(len(old), len(new)) > CODE_BYTES:
+        return FileDiff(
+            path, change, notes=(f"Too large to compare here: {len(was):,} → {len(now):,} lines.",)
+        )
+    return FileDiff(path, change, *_diff_lines(was, now))
+
+
+def _diff_lines(was: list[str], now: list[str]) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    lines = list(_kinds(list(difflib.unified_diff(was, now, lineterm="", n=3))[2:]))
+    notes = (f"{len(lines) - DIFF_LINES:,} more lines are not shown.",) if len(lines) > DIFF_LINES else ()
+    return tuple(lines[:DIFF_LINES]), notes
+
+
+def _kinds(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    names = {"+": "add", "-": "del", "@": "hunk"}
+    for line in lines:
+        yield names.get(line[:1], "same"), visible(_short(line))

@@ -1,0 +1,138 @@
+"""What the pages of an environment read from the database, in a number of queries that does not grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from agents.plan import PlanDraft
+from lineages import difficulty
+from lineages.library import blobs
+from lineages.library.models import AgentCall, Audit, Environment, GateResult, Snapshot, SnapshotFile
+from lineages.lifecycle import Move
+
+
+TERMS = (
+    ("L", "execution length"),
+    ("N", "scenario novelty, nats"),
+    ("R", "skill rarity, nats"),
+    ("D_T", "difficulty N + R, nats"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the file tree: a folder (no `file`) or a file; `change` against the parent is new or changed."""
+
+    depth: int
+    name: str
+    file: SnapshotFile | None = None
+    change: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of D_T; `delta` against the parent is None for a seed."""
+
+    symbol: str
+    meaning: str
+    value: float
+    delta: float | None
+
+
+def entries(files: Iterable[SnapshotFile], parents: Iterable[SnapshotFile] = ()) -> Iterator[Entry]:
+    """The files as an indented tree. With no `parents`, nothing is marked as changed."""
+    before = {file.path: _content(file) for file in parents}
+    open_folders: list[str] = []
+    for file in files:
+        *folders, name = file.path.split("/")
+        shared = _shared(open_folders, folders)
+        for depth in range(shared, len(folders)):
+            yield Entry(depth, folders[depth])
+        open_folders = folders
+        yield Entry(len(folders), name, file, _change(file, before))
+
+
+def changed_files(before: Snapshot, after: Snapshot) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Content of the files that differ, on either side. Raises `FileNotFoundError` for a lost blob."""
+    old = {file.path: file for file in before.files.all()}
+    new = {file.path: file for file in after.files.all()}
+    differ = [path for path in {*old, *new} if _content(old.get(path)) != _content(new.get(path))]
+    return tuple({path: _read(files[path]) for path in differ if path in files} for files in (old, new))  # type: ignore[return-value]
+
+
+def terms(environment: Environment) -> list[Term]:
+    """D_T's terms with their change against the parent."""
+    return _terms(_stored(environment), _stored(environment.parent) if environment.parent else None)
+
+
+def forecast(draft: PlanDraft, domain: str) -> list[Term]:
+    """D_T's terms of a plan's new sequence, with their change against the old one."""
+    reference = difficulty.shipped()
+    before, after = (difficulty.difficulty(each, domain, reference) for each in (draft.before, draft.after))
+    return _terms(_measured(after), _measured(before))
+
+
+def calls(environment: Environment) -> QuerySet[AgentCall]:
+    """Every call that this environment's evolution and audits made."""
+    of_it = Q(audit__snapshot=environment.snapshot_id) | Q(attempt__evolution__child=environment)
+    return AgentCall.objects.filter(of_it).distinct().order_by("started_at", "id")
+
+
+def moves(environment: Environment) -> list[Move]:
+    """The changes of status of its evolution and of its audits, oldest first."""
+    audits = list(environment.snapshot.audits.values_list("pk", flat=True))
+    of_it = Q(kind="audit", row__in=audits)
+    evolution = getattr(environment, "evolution", None)
+    if evolution is not None:
+        of_it |= Q(kind="evolution", row=evolution.pk)
+    return list(Move.objects.filter(of_it).select_related("by").order_by("at", "id"))
+
+
+def newest_results(snapshots: Iterable[int]) -> dict[int, list[GateResult]]:
+    """Gate results of the newest settled audit of each snapshot (by primary keys), in two queries."""
+    settled = Audit.objects.filter(snapshot__in=snapshots).exclude(status=Audit.Status.QUEUED)
+    newest = dict(settled.order_by("id").values_list("snapshot_id", "id"))
+    results: dict[int, list[GateResult]] = {snapshot: [] for snapshot in newest}
+    for result in GateResult.objects.filter(audit__in=newest.values()).select_related("audit"):
+        results[result.audit.snapshot_id].append(result)
+    return results
+
+
+def _stored(environment: Environment) -> tuple[float, ...]:
+    return (environment.length, environment.novelty, environment.rarity, environment.difficulty)
+
+
+def _measured(of: difficulty.Difficulty) -> tuple[float, ...]:
+    return (of.length, of.novelty, of.rarity, of.total)
+
+
+def _terms(values: tuple[float, ...], before: tuple[float, ...] | None) -> list[Term]:
+    deltas = [new - old for new, old in zip(values, before, strict=True)] if before else [None] * len(TERMS)
+    return [Term(*name, value, delta) for name, value, delta in zip(TERMS, values, deltas, strict=True)]
+
+
+def _content(file: SnapshotFile | None) -> tuple[str, int, str] | None:
+    return (file.blob_id, file.mode, file.link) if file else None
+
+
+def _change(file: SnapshotFile, before: dict[str, tuple[str, int, str] | None]) -> str:
+    if not before:
+        return ""
+    if file.path not in before:
+        return "new"
+    return "changed" if before[file.path] != _content(file) else ""
+
+
+def _shared(left: list[str], right: list[str]) -> int:
+    """How many leading folders two paths have in common."""
+    for depth, (one, other) in enumerate(zip(left, right, strict=False)):
+        if one != other:
+            return depth
+    return min(len(left), len(right))
+
+
+def _read(file: SnapshotFile) -> bytes:
+    return f"→ {file.link}\n".encode() if file.link else blobs.read(file.blob_id)

@@ -1,0 +1,181 @@
+"""Pages of accepted environments and of the evidence behind them."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from lineages.library import alignment, audits, blobs, bundles, rendering, shelf
+from lineages.library.models import (
+    Audit,
+    CommandRun,
+    Environment,
+    GateResult,
+    Job,
+    Snapshot,
+    SnapshotFile,
+)
+from lineages.pages import nothing_new, page, stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that ran, with its output ready to read."""
+
+    run: CommandRun
+    argv: str
+    streams: tuple[tuple[str, rendering.Shown], ...]
+
+
+@require_safe
+def environment_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    environment = _environment(pk)
+    before = environment.parent.sequence if environment.parent else environment.sequence
+    context = {
+        **_gates(environment),
+        "instruction": _instruction(environment.snapshot),
+        "rows": alignment.align(before, environment.sequence),
+        "terms": shelf.terms(environment),
+        "calls": shelf.calls(environment),
+        "moves": shelf.moves(environment),
+        "children": environment.children.all(),
+        "evolution": getattr(environment, "evolution", None),
+    }
+    return render(request, "lineages/environment_detail.html", context)
+
+
+@require_safe
+def environment_gates(request: HttpRequest, pk: int) -> HttpResponse:
+    """What the environment page polls while an audit runs."""
+    context = _gates(_environment(pk))
+    if nothing_new(request, context["stamp"]):
+        return HttpResponse(status=204)
+    return page(request, "lineages/environment_gates.html", context, "gates")
+
+
+@require_safe
+def environment_file(request: HttpRequest, pk: int, path: str = "") -> HttpResponse:
+    environment = _environment(pk)
+    files = list(environment.snapshot.files.select_related("blob"))
+    parents = list(environment.parent.snapshot.files.all()) if environment.parent else []
+    chosen = _chosen(files, path)
+    context = {
+        "environment": environment,
+        "entries": shelf.entries(files, parents),
+        "chosen": chosen,
+        "shown": _shown(chosen),
+    }
+    return render(request, "lineages/environment_file.html", context)
+
+
+@require_safe
+def environment_raw(request: HttpRequest, pk: int, path: str) -> FileResponse:
+    """One file, byte for byte, only ever as an attachment."""
+    file = get_object_or_404(SnapshotFile, snapshot__environments=pk, path=path, link="")
+    return attachment(_blob(file.blob_id), posixpath.basename(path))
+
+
+@require_safe
+def environment_download(request: HttpRequest, pk: int, form: str) -> FileResponse:
+    filename, content = bundles.bundle(_environment(pk), form)
+    return attachment(content, filename)
+
+
+@require_safe
+def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    result = get_object_or_404(GateResult.objects.select_related("audit__snapshot"), pk=pk)
+    snapshot = result.audit.snapshot
+    context = {
+        "result": result,
+        "detail": rendering.output(result.detail.encode()),
+        "commands": [_command(run) for run in result.commands.all()],
+        "environment": snapshot.environments.select_related("lineage").first(),
+        "candidate": snapshot.candidates.select_related("attempt__evolution__lineage").last(),
+    }
+    return render(request, "lineages/gate_detail.html", context)
+
+
+@require_safe
+def command_output(request: HttpRequest, pk: int, stream: str) -> FileResponse:
+    run = get_object_or_404(CommandRun, pk=pk)
+    digest = run.stdout_id if stream == "stdout" else run.stderr_id
+    return attachment(_blob(digest), f"command-{pk}-{stream}.log")
+
+
+def attachment(content: Any, filename: str) -> FileResponse:
+    """A download that no browser opens in our origin, under a name without paths or control characters."""
+    name = re.sub(r"[\x00-\x1f\x7f/\\]+", "_", filename) or "file"
+    response = FileResponse(
+        content, as_attachment=True, filename=name, content_type="application/octet-stream"
+    )
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _environment(pk: int) -> Environment:
+    related = ("lineage", "snapshot", "parent__lineage", "parent__snapshot", "evolution")
+    return get_object_or_404(Environment.objects.select_related(*related), pk=pk)
+
+
+def _gates(environment: Environment) -> dict[str, Any]:
+    """The newest settled audit (or one at work, while there is no other) and the job that runs the next."""
+    settled = environment.snapshot.audits.exclude(status=Audit.Status.QUEUED).last()
+    audit = settled or audits.latest(environment)
+    asked = Job.objects.filter(job_kind="audit", subject=environment.reference)
+    running = asked.filter(status=Job.Status.QUEUED).last()
+    failed = asked.filter(status=Job.Status.FAILED, created_at__gt=audit.created_at).last() if audit else None
+    results = list(audit.results.all()) if audit else []
+    return {
+        "environment": environment,
+        "audit": audit,
+        "results": results,
+        "running": running,
+        "broken": failed,
+        "stamp": stamp(
+            audit and (audit.pk, audit.version), running and (running.pk, running.tries), len(results)
+        ),
+    }
+
+
+def _instruction(snapshot: Snapshot) -> rendering.Shown | None:
+    file = snapshot.files.filter(path="instruction.md").first()
+    return (
+        rendering.markdown(blobs.read(file.blob_id).decode("utf-8-sig", errors="replace")) if file else None
+    )
+
+
+def _chosen(files: list[SnapshotFile], path: str) -> SnapshotFile | None:
+    """The file asked for; without a path the first one that says most about a task."""
+    by_path = {file.path: file for file in files}
+    if path and path not in by_path:
+        raise Http404
+    wanted = (path, "solution/solve.sh", "task.toml") if not path else (path,)
+    return next((by_path[each] for each in wanted if each in by_path), files[0] if files else None)
+
+
+def _shown(file: SnapshotFile | None) -> rendering.Shown | None:
+    if file is None:
+        return None
+    if file.link:
+        return rendering.code("link", f"→ {file.link}".encode())
+    return rendering.code(file.path, blobs.read(file.blob_id))
+
+
+def _command(run: CommandRun) -> Command:
+    stdout = rendering.output(blobs.read(run.stdout_id), run.cut)
+    stderr = rendering.output(blobs.read(run.stderr_id))
+    return Command(run, rendering.visible(run.command), (("stdout", stdout), ("stderr", stderr)))
+
+
+def _blob(digest: str) -> io.BytesIO:
+    try:
+        return io.BytesIO(blobs.read(digest))
+    except FileNotFoundError as lost:
+        raise Http404 from lost

@@ -1,0 +1,70 @@
+"""What the commands share: exit codes, JSON on standard output, progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+from agents.roles import AgentsError
+from lineages.growth.evolving import CannotStart
+from lineages.library.references import NoSuchEnvironment
+from sandboxes.errors import MachineFault, TaskRefused
+
+STARTED = time.monotonic()
+
+
+class Exit(IntEnum):
+    """Exit codes that scripts may rely on (docs/cli.md)."""
+
+    WELL = 0
+    FAILED = 1
+    USAGE = 2
+    MACHINE = 3
+
+
+def progress(text: str) -> None:
+    """One line on standard error, with the seconds since the command began."""
+    print(f"[{time.monotonic() - STARTED:6.1f} s] {text}", file=sys.stderr, flush=True)
+
+
+def emit(value: dict[str, Any]) -> None:
+    """The machine-readable answer, on standard output."""
+    print(json.dumps(value, indent=2))
+
+
+def leave(code: Exit) -> None:
+    """End the command with a code other than 0."""
+    if code:
+        sys.exit(code)
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turn what a person must act on into one sentence and its exit code; the rest is raised."""
+    try:
+        yield
+    except (TaskRefused, FileExistsError) as problem:
+        _fail(problem, Exit.FAILED)
+    except (NoSuchEnvironment, CannotStart, AgentsError, ValueError) as problem:
+        _fail(problem, Exit.USAGE)
+    except MachineFault as problem:
+        _fail(problem, Exit.MACHINE)
+
+
+def _fail(problem: Exception, code: Exit) -> None:
+    print(f"error: {problem}", file=sys.stderr)
+    sys.exit(code)
+
+
+def table(rows: list[tuple[str, ...]], write: Callable[[str], Any]) -> None:
+    """Rows as aligned columns; the first is the heading."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        if number == 0:
+            write("  ".join("─" * width for width in widths))

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from agents.plan import Direction, Effort
+from lineages.growth import loops
+from lineages.growth.evolving import ALL_DIRECTIONS, RecipeSettings, start
+from lineages.growth.models import Evolution, Recipe
+from lineages.library import machine
+from lineages.library.models import Environment
+from lineages.library.references import find
+from lineages.management.commands._output import Exit, emit, leave, plain_errors, progress, table
+
+
+class Command(BaseCommand):
+    help = "Grow generations from an environment, in this process."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("reference", metavar="REF")
+        parser.add_argument("--generations", type=int, default=1)
+        parser.add_argument("--effort", choices=[*Effort], default=Effort.HIGH)
+        parser.add_argument("--directions", nargs="+", choices=[*Direction], default=list(ALL_DIRECTIONS))
+        parser.add_argument("--author", default="offline")
+        parser.add_argument("--approve", choices=[*Recipe.Approval], default=Recipe.Approval.AUTO)
+        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--json", action="store_true", help="machine-readable answer on standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with plain_errors():
+            machine.backend().check()
+            parent = find(options["reference"])
+            first = start(parent, settings_of(options), generations=options["generations"])
+            last = loops.drive(first, tell=tell)
+        grown = evolutions_from(first)
+        if options["json"]:
+            emit(as_json(parent, last, grown))
+        else:
+            show(grown, last, self.stdout.write)
+        leave(exit_code(last))
+
+
+def settings_of(options: dict[str, Any]) -> RecipeSettings:
+    return RecipeSettings(
+        effort=options["effort"],
+        directions=tuple(options["directions"]),
+        approval=options["approve"],
+        author=options["author"],
+        seed=options["seed"],
+    )
+
+
+def tell(evolution: Evolution) -> None:
+    attempt = evolution.attempts.last()
+    direction = f" ({attempt.direction})" if attempt else ""
+    status = evolution.status.replace("_", " ")
+    progress(f"generation {evolution.generation}{direction}: {status}")
+
+
+def evolutions_from(first: Evolution) -> list[Evolution]:
+    """The evolution and its successors, oldest first."""
+    chain = [Evolution.objects.get(pk=first.pk)]
+    while successor := Evolution.objects.filter(previous=chain[-1]).first():
+        chain.append(successor)
+    return chain
+
+
+def exit_code(last: Evolution) -> Exit:
+    """0 when all asked generations grew, or a person is asked first; 3 when the machine failed."""
+    if last.status == Evolution.Status.FAILED:
+        return Exit.MACHINE
+    return Exit.WELL if last.status == Evolution.Status.ACCEPTED or last.waits_for_person else Exit.FAILED
+
+
+def as_json(parent: Environment, last: Evolution, grown: list[Evolution]) -> dict[str, Any]:
+    return {
+        "lineage": parent.lineage.slug,
+        "status": last.status,
+        "generations": [_generation(each, each.child) for each in grown if each.child],
+    }
+
+
+def _generation(evolution: Evolution, child: Environment) -> dict[str, Any]:
+    return {
+        "generation": child.generation,
+        "reference": child.reference,
+        "direction": child.direction,
+        "digest": child.snapshot.digest,
+        "attempts": evolution.attempts.count(),
+        "difficulty": {
+            "length": child.length,
+            "novelty": round(child.novelty, 3),
+            "rarity": round(child.rarity, 3),
+            "total": round(child.difficulty, 3),
+        },
+    }
+
+
+def show(grown: list[Evolution], last: Evolution, write: Any) -> None:
+    """The lineage as a table: the parent first, then each generation."""
+    rows = [("generation", "direction", "gates", "D_T", "seconds")]
+    parent = grown[0].parent
+    rows.append(
+        (
+            f"g{parent.generation}",
+            "seed" if not parent.generation else parent.direction,
+            "",
+            f"{parent.difficulty:.1f}",
+            "",
+        )
+    )
+    for evolution in grown:
+        if evolution.child:
+            rows.append(_row(evolution, evolution.child))
+    table(rows, write)
+    if last.status != Evolution.Status.ACCEPTED:
+        reason = last.last_reason
+        write(f"{last.parent.reference}: {last.status}" + (f" — {reason}" if reason else ""))
+
+
+def _row(evolution: Evolution, child: Environment) -> tuple[str, ...]:
+    candidate = evolution.attempts.last().candidate
+    results = list(candidate.audit.results.all()) if candidate and candidate.audit else []
+    passed = sum(row.outcome in ("passed", "not_applicable") for row in results)
+    note = " provisional" if child.provisional else ""
+    seconds = (child.created_at - evolution.created_at).total_seconds()
+    return (
+        f"g{child.generation}",
+        child.direction,
+        f"{passed}/{len(results)} passed{note}",
+        f"{child.difficulty:.1f}",
+        f"{seconds:.1f}",
+    )

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from lineages.library.bundles import export
+from lineages.library.references import find
+from lineages.management.commands._output import emit, plain_errors
+from sandboxes.bundle import BundleFormat
+
+
+class Command(BaseCommand):
+    help = "Write an environment as a Harbor task: a folder or an archive."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("reference", metavar="REF")
+        parser.add_argument("--out", type=Path, required=True)
+        parser.add_argument("--format", choices=[*BundleFormat], default=BundleFormat.DIR)
+        parser.add_argument("--json", action="store_true", help="machine-readable answer on standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with plain_errors():
+            environment = find(options["reference"])
+            export(environment, options["out"], options["format"])
+        if options["json"]:
+            emit(
+                {
+                    "reference": environment.reference,
+                    "digest": environment.snapshot.digest,
+                    "path": str(options["out"]),
+                    "format": str(options["format"]),
+                }
+            )
+        else:
+            self.stdout.write(f"{environment.reference} → {options['out']}")

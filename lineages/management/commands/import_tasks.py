@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from lineages.library.importing import Imported, Report, import_folders
+from lineages.management.commands._output import Exit, emit, leave, plain_errors
+
+
+class Command(BaseCommand):
+    help = "Take in Harbor task folders, or folders of them, as seeds."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+        parser.add_argument("--json", action="store_true", help="machine-readable answer on standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with plain_errors():
+            report = import_folders(options["paths"])
+        if options["json"]:
+            emit(as_json(report))
+        else:
+            self._show(report)
+        leave(Exit.FAILED if report.refused else Exit.WELL)
+
+    def _show(self, report: Report) -> None:
+        for item in report.imported:
+            self.stdout.write(f"imported   {item.environment.reference}  {item.path}")
+            for warning in item.warnings:
+                self.stdout.write(f"           warning: {warning}")
+        for item in report.unchanged:
+            self.stdout.write(f"unchanged  {item.environment.reference}  {item.path}")
+        for path, refusal in report.refused:
+            self.stdout.write(f"refused    {path}\n           {refusal}")
+        self.stdout.write(
+            f"{report.found} found: {len(report.imported)} imported, {len(report.unchanged)} unchanged, "
+            f"{len(report.refused)} refused"
+        )
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    return {
+        "imported": [_item(item) for item in report.imported],
+        "unchanged": [_item(item) for item in report.unchanged],
+        "refused": [
+            {
+                "path": str(path),
+                "file": refusal.path,
+                "reason": refusal.reason,
+                "line": refusal.line,
+                "column": refusal.column,
+            }
+            for path, refusal in report.refused
+        ],
+    }
+
+
+def _item(item: Imported) -> dict[str, Any]:
+    return {
+        "path": str(item.path),
+        "reference": item.environment.reference,
+        "digest": item.environment.snapshot.digest,
+        "warnings": list(item.warnings),
+    }

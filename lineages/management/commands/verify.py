@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agents.authors import author
+from agents.rubrics import ENVIRONMENT_RUBRIC
+from django.core.management.base import BaseCommand, CommandParser
+
+from lineages.gates.base import Subject
+from lineages.growth.subjects import of_environment
+from lineages.library import audits
+from lineages.library.models import Audit, Snapshot
+from lineages.library.references import find
+from lineages.library.snapshots import store
+from lineages.management.commands._output import Exit, emit, leave, plain_errors, progress, table
+from sandboxes.bundle import read_bundle
+from sandboxes.intake import read_folder
+
+VERDICTS = {
+    Audit.Status.ACCEPTED: ("passed", Exit.WELL),
+    Audit.Status.REJECTED: ("failed", Exit.FAILED),
+    Audit.Status.ERROR: ("error", Exit.MACHINE),
+}
+
+
+class Command(BaseCommand):
+    help = "Run the gates over a task folder, a bundle (zip, tar, tar.gz) or an environment's reference."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("target", metavar="TARGET")
+        parser.add_argument("--profile", default="standard")
+        parser.add_argument("--json", action="store_true", help="machine-readable answer on standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with plain_errors():
+            snapshot, parent, subject = subject_for(options["target"])
+            progress(f"verifying {snapshot.digest[:12]} in {subject.backend.name}")
+            audit = audits.open_audit(snapshot, subject, profile=options["profile"], parent=parent)
+            audits.run(audit, subject)
+        verdict, code = VERDICTS[Audit.Status(audit.status)]
+        if options["json"]:
+            emit(as_json(options["target"], audit, verdict))
+        else:
+            self._show(audit, verdict)
+        leave(code)
+
+    def _show(self, audit: Audit, verdict: str) -> None:
+        rows = [("gate", "outcome", "reward", "seconds", "")]
+        for row in audit.results.all():
+            reward = "" if row.reward is None else f"{row.reward:g}"
+            rows.append((row.gate, row.outcome, reward, f"{row.seconds:.1f}", row.summary))
+        table(rows, self.stdout.write)
+        note = " (provisional: no Dockerfile was built)" if audit.provisional else ""
+        self.stdout.write(f"{verdict}{note}")
+
+
+def subject_for(target: str) -> tuple[Snapshot, Snapshot | None, Subject]:
+    """The stored content of a target, its parent's if it has one, and what the gates judge."""
+    path = Path(target)
+    offline = author("offline")
+    if path.exists():
+        intake = read_folder(path) if path.is_dir() else read_bundle(path)
+        for warning in intake.warnings:
+            progress(f"warning: {warning}")
+        snapshot = store(intake.task)
+        return snapshot, None, audits.subject_of(snapshot, offline, ENVIRONMENT_RUBRIC.version)
+    environment = find(target)
+    parent = environment.parent.snapshot if environment.parent else None
+    return environment.snapshot, parent, of_environment(environment, offline)
+
+
+def as_json(target: str, audit: Audit, verdict: str) -> dict[str, Any]:
+    return {
+        "target": target,
+        "digest": audit.snapshot.digest,
+        "verdict": verdict,
+        "gates": [
+            {
+                "gate": row.gate,
+                "outcome": row.outcome,
+                "reward": row.reward,
+                "seconds": round(row.seconds, 3),
+                "summary": row.summary,
+            }
+            for row in audit.results.all()
+        ],
+    }

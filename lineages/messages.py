@@ -1,0 +1,32 @@
+"""Messages to workers. Losing one costs a sweep's period, doubling one a failed claim."""
+
+from __future__ import annotations
+
+import logging
+
+from celery import current_app
+from django.conf import settings
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+log = logging.getLogger(__name__)
+
+AGENTS = "agents"
+SANDBOXES = "sandboxes"
+
+
+def send(task: str, row: int, *, queue: str, swept: bool = False) -> None:
+    """Name a row to a worker, once this transaction is committed.
+
+    A swept message is forgotten when the next sweep comes. A broker that does not answer is logged and
+    otherwise no matter: the rows are the queue, and the sweep finds them.
+    """
+    expires = settings.SWEEP_SECONDS if swept else None
+    transaction.on_commit(lambda: _send(f"lineages.tasks.{task}", row, queue, expires))
+
+
+def _send(task: str, row: int, queue: str, expires: int | None) -> None:
+    try:
+        current_app.send_task(task, args=[row], queue=queue, expires=expires, retry=False)
+    except (OperationalError, OSError) as problem:
+        log.warning("the broker does not answer (%s); the sweep will find %s(%s)", problem, task, row)

@@ -1,0 +1,83 @@
+"""People's decisions on plans and candidates.
+
+A decision is bound to the version of the evolution that its page was drawn from. Where two race, one moves
+the evolution and the other raises `Stale` and leaves no review.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from lineages.growth.acceptance import accept
+from lineages.growth.models import Attempt, Candidate, Evolution, Plan, Review
+from lineages.growth.nudge import nudge
+from lineages.growth.work import close
+from lineages.lifecycle import Stale, move
+from sandboxes.text import clean
+
+Decision = Review.Decision
+
+
+class ReasonNeeded(ValueError):
+    """Rejecting and asking for changes need a sentence that says why."""
+
+
+def decide_plan(plan: Plan, *, version: int, decision: str, comment: str, by: Any) -> Evolution:
+    """Approve (building), reject (the attempt is closed) or ask for changes (a new round, no budget used).
+
+    Raises `Stale` unless the plan is the newest of an evolution that waits for its approval at `version`.
+    """
+    evolution = plan.attempt.evolution
+    to = {
+        Decision.APPROVE: Evolution.Status.BUILDING,
+        Decision.REJECT: Evolution.Status.DRAFTING,
+        Decision.CHANGES: Evolution.Status.DRAFTING,
+    }[Decision(decision)]
+    with transaction.atomic():
+        _check(evolution, Evolution.Status.PLAN_APPROVAL, version, newest=plan.attempt.plan == plan)
+        _review(decision, comment, by, plan=plan)
+        if decision == Decision.REJECT:
+            close(plan.attempt, Attempt.Outcome.REJECTED, comment)
+        move(evolution, to, by=by, reason=comment)
+        nudge(evolution)
+    return evolution
+
+
+def decide_candidate(
+    candidate: Candidate, *, version: int, decision: str, comment: str, by: Any
+) -> Evolution:
+    """Sign off (accepted), reject (the attempt is closed) or ask for changes (a repair, no budget used).
+
+    Raises `Stale` unless the candidate is the newest of an evolution that waits for sign-off at `version`.
+    """
+    evolution = candidate.attempt.evolution
+    with transaction.atomic():
+        _check(evolution, Evolution.Status.SIGN_OFF, version, newest=candidate.attempt.candidate == candidate)
+        _review(decision, comment, by, candidate=candidate)
+        if decision == Decision.APPROVE:
+            accept(evolution, candidate, by=by, reason=comment)
+        elif decision == Decision.REJECT:
+            close(candidate.attempt, Attempt.Outcome.REJECTED, comment)
+            move(evolution, Evolution.Status.DRAFTING, by=by, reason=comment)
+        else:
+            move(evolution, Evolution.Status.REPAIRING, by=by, reason=comment)
+        for ready in (evolution, Evolution.objects.filter(previous=evolution).first()):
+            if ready:
+                nudge(ready)
+    return evolution
+
+
+def _check(evolution: Evolution, status: str, version: int, *, newest: bool) -> None:
+    """The cheap look before the conditional update that decides."""
+    if evolution.status != status or evolution.version != version or not newest:
+        raise Stale(f"evolution {evolution.pk} has moved on: it is {evolution.status}")
+
+
+def _review(decision: str, comment: str, by: Any, **of: Plan | Candidate) -> None:
+    if decision != Decision.APPROVE and not comment.strip():
+        raise ReasonNeeded("Say in a sentence why: it stays with the decision.")
+    Review.objects.create(
+        role="person", reviewer=by.get_username(), user=by, decision=decision, comment=clean(comment), **of
+    )

@@ -1,0 +1,165 @@
+"""Plans and candidates: what a person reads before deciding, and the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from django.contrib import messages
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from lineages.growth import overview
+from lineages.growth.models import Candidate, Evolution, Plan, Review
+from lineages.library import alignment, rendering, shelf
+from lineages.lifecycle import Stale
+from lineages.pages import page
+from lineages.review.decisions import decide_candidate, decide_plan
+from lineages.review.forms import DecisionForm
+from lineages.templatetags.pages import since, words
+
+Page = Callable[..., HttpResponse]
+
+
+class Decide(Protocol):
+    def __call__(self, row: Any, /, *, version: int, decision: str, comment: str, by: Any) -> Evolution: ...
+
+
+@require_safe
+def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    return _plan_page(request, _plan(pk))
+
+
+@require_POST
+def plan_decide(request: HttpRequest, pk: int, decision: str) -> HttpResponse:
+    """Approve, reject or ask for changes; bound to the version that the page was drawn from."""
+    return _decided(request, _plan(pk), decision, decide_plan, _plan_page)
+
+
+@require_safe
+def candidate_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    return _candidate_page(request, _candidate(pk))
+
+
+@require_POST
+def candidate_decide(request: HttpRequest, pk: int, decision: str) -> HttpResponse:
+    """Sign off, reject or ask for changes; bound to the version that the page was drawn from."""
+    return _decided(request, _candidate(pk), decision, decide_candidate, _candidate_page)
+
+
+def _decided(
+    request: HttpRequest, row: Plan | Candidate, decision: str, decide: Decide, show: Page
+) -> HttpResponse:
+    """Staleness first: a decision on what has moved on is never judged by its form."""
+    form = DecisionForm(request.POST, decision=decision)
+    if form.drawn_from() != row.attempt.evolution.version:
+        return _stale(request, row, decision, show)
+    if not form.is_valid():
+        return show(request, row, form=form, status=422)
+    try:
+        decide(row, **form.cleaned_data, decision=decision, by=request.user)
+    except Stale:
+        return _stale(request, row, decision, show)
+    sentence = f"Stored: {words(decision)} by you."
+    if not request.htmx:  # type: ignore[attr-defined]
+        messages.success(request, sentence)
+        return redirect(request.path.rsplit("/", 2)[0] + "/")
+    return show(request, type(row).objects.get(pk=row.pk), done=sentence)
+
+
+def _stale(request: HttpRequest, row: Plan | Candidate, decision: str, show: Page) -> HttpResponse:
+    """The fresh page and one sentence on who decided. One's own decision once more is no conflict."""
+    row = type(row).objects.select_related("attempt__evolution").get(pk=row.pk)
+    last = row.reviews.filter(user__isnull=False).select_related("user").last()
+    if last and last.user == request.user and last.decision == decision:
+        when = since(last.created_at, timezone.now())
+        return show(request, row, done=f"Already {words(decision)} by you, {when}; nothing was stored twice.")
+    return show(request, row, conflict=_who(row, last, request.user), status=409)
+
+
+def _who(row: Plan | Candidate, last: Review | None, me: Any) -> str:
+    """The sentence for the one who came second."""
+    evolution = row.attempt.evolution
+    if last:
+        name = "You" if last.user == me else last.reviewer
+        when = since(last.created_at, timezone.now())
+        return f"{name} {words(last.decision)} this {when}; your decision was not stored."
+    moved = evolution.history().select_related("by").last()
+    by = f" by {moved.by.get_username()}" if moved and moved.by else ""
+    now = f"the evolution is now “{words(evolution.status)}”{by}"
+    return f"This page was too old: {now}; your decision was not stored."
+
+
+def _plan_page(request: HttpRequest, plan: Plan, **said: Any) -> HttpResponse:
+    evolution = plan.attempt.evolution
+    draft = plan.draft
+    waits = evolution.status == Evolution.Status.PLAN_APPROVAL and plan.attempt.plan == plan
+    context = {
+        "plan": plan,
+        "draft": draft,
+        "rows": alignment.align(draft.before, draft.after),
+        "terms": shelf.forecast(draft, evolution.lineage.domain),
+        "rounds": plan.attempt.plans.all(),
+        "candidates": plan.candidates.all(),
+        **_common(request, plan, evolution, waits, said),
+    }
+    return page(request, "lineages/plan_detail.html", context, "detail", said.get("status", 200))
+
+
+def _candidate_page(request: HttpRequest, candidate: Candidate, **said: Any) -> HttpResponse:
+    evolution = candidate.attempt.evolution
+    waits = evolution.status == Evolution.Status.SIGN_OFF and candidate.attempt.candidate == candidate
+    before, after = shelf.changed_files(evolution.parent.snapshot, candidate.snapshot)
+    draft = candidate.plan.draft
+    context = {
+        "candidate": candidate,
+        "draft": draft,
+        "rows": alignment.align(draft.before, draft.after),
+        "files": rendering.differences(before, after),
+        "bindings": [row.value for row in candidate.bindings.all()],
+        "results": list(candidate.audit.results.all()) if candidate.audit else [],
+        "revisions": candidate.attempt.candidates.all(),
+        **_common(request, candidate, evolution, waits, said),
+    }
+    return page(request, "lineages/candidate_detail.html", context, "detail", said.get("status", 200))
+
+
+def _common(
+    request: HttpRequest, row: Plan | Candidate, evolution: Evolution, waits: bool, said: dict[str, Any]
+) -> dict[str, Any]:
+    form = said.get("form") or DecisionForm(initial={"version": evolution.version})
+    return {
+        "evolution": evolution,
+        "attempt": row.attempt,
+        "waits": waits,
+        "form": form,
+        "done": said.get("done", ""),
+        "conflict": said.get("conflict", ""),
+        "reviews": row.reviews.select_related("user").prefetch_related("criteria"),
+        "next": _next_waiting(evolution),
+    }
+
+
+def _next_waiting(evolution: Evolution) -> str:
+    """Where the next decision waits, longest first, so that a morning's plans follow one another."""
+    others = overview.with_work().filter(status__in=Evolution.HUMAN).exclude(pk=evolution.pk)
+    following = others.order_by("status_since", "pk").first()
+    return overview.waiting_link(following) if following else ""
+
+
+def _plan(pk: int) -> Plan:
+    return get_object_or_404(_with_evolution(Plan.objects.all()), pk=pk)
+
+
+def _candidate(pk: int) -> Candidate:
+    rows = _with_evolution(Candidate.objects.all()).select_related("plan", "audit", "snapshot")
+    return get_object_or_404(rows.prefetch_related(Prefetch("bindings")), pk=pk)
+
+
+def _with_evolution(rows: QuerySet[Any]) -> QuerySet[Any]:
+    return rows.select_related(
+        "attempt__evolution__lineage", "attempt__evolution__recipe", "attempt__evolution__parent__lineage"
+    )

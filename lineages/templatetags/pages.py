@@ -1,0 +1,118 @@
+"""How values read on a page: times, numbers, words and colours for states."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+GLYPHS = {"scenario": "σ", "skill": "κ", "length": "L", "": "•"}
+WORDS = {
+    "plan_review": "plan under review",
+    "plan_approval": "plan waits",
+    "sign_off": "sign-off waits",
+    "no_plan": "no plan left",
+    "plans_spent": "plan rounds spent",
+    "repairs_spent": "repairs spent",
+    "not_applicable": "not applicable",
+    "not_run": "not run",
+    "approve": "approved",
+    "reject": "rejected",
+    "changes": "asked for changes",
+    "abandoned": "evolution ended",
+    "seed": "seed only",
+}
+TONES = {
+    "good": "accepted passed pass approve done ok".split(),
+    "bad": "failed fail rejected reject error exhausted no_plan plans_spent refused repairs_spent".split(),
+    "wait": "plan_approval sign_off changes waiting paused".split(),
+    "busy": "drafting plan_review building verifying repairing queued running open".split(),
+}
+MARKS = {"good": "✓", "bad": "✕", "wait": "●", "busy": "◌", "idle": "–"}
+
+
+@register.filter
+def glyph(direction: str) -> str:
+    return GLYPHS.get(direction, "•")
+
+
+@register.filter
+def words(code: str) -> str:
+    """A status, outcome or decision as a person would say it."""
+    return WORDS.get(code, str(code).replace("_", " "))
+
+
+@register.filter
+def tone(code: str) -> str:
+    """The colour class of a status, outcome or verdict; colour never stands alone, `mark` goes with it."""
+    return next((name for name, codes in TONES.items() if str(code) in codes), "idle")
+
+
+@register.filter
+def mark(code: str) -> str:
+    return MARKS[tone(code)]
+
+
+@register.simple_tag
+def badge(code: str) -> SafeString:
+    return format_html(
+        '<span class="badge {}"><span aria-hidden="true">{}</span> {}</span>',
+        tone(code),
+        mark(code),
+        words(code),
+    )
+
+
+@register.simple_tag
+def ago(when: datetime | None) -> SafeString | str:
+    """`3 min ago`, with the full time as title; static/page.js keeps it true."""
+    if when is None:
+        return "–"
+    iso = timezone.localtime(when).isoformat(timespec="seconds")
+    return format_html(
+        '<time datetime="{}" title="{}" data-ago>{}</time>', iso, iso, since(when, timezone.now())
+    )
+
+
+def since(when: datetime, now: datetime) -> str:
+    """In the largest unit that fits, rounded down."""
+    past = max(now - when, timedelta())
+    if past < timedelta(minutes=1):
+        return "just now"
+    for size, unit in ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min")):
+        if past >= size:
+            return f"{past // size} {unit} ago"
+    raise AssertionError("a minute or more fits one of the units")
+
+
+@register.filter
+def seconds(value: float) -> str:
+    """A duration: `0.42 s`, `12 s`, `3 min 05 s`."""
+    if value < 10:
+        return f"{value:.2f} s"
+    if value < 60:
+        return f"{value:.0f} s"
+    return f"{int(value) // 60} min {int(value) % 60:02d} s"
+
+
+@register.filter
+def nats(value: float) -> str:
+    return f"{value:.2f}"
+
+
+@register.filter
+def signed(value: float | None) -> str:
+    """With its sign, and a real minus; nothing where there is nothing to compare with."""
+    if value is None:
+        return ""
+    return f"{value:+.2f}".replace("-", "−") if isinstance(value, float) else f"{value:+d}".replace("-", "−")
+
+
+@register.filter
+def octal(mode: int) -> str:
+    return f"{mode & 0o777:03o}"

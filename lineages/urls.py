@@ -1,0 +1,7 @@
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("lineages.library.urls")),
+    path("", include("lineages.growth.urls")),
+    path("", include("lineages.review.urls")),
+]
