@@ -13,8 +13,7 @@ run: .venv/.runtime ## Serve the pages and run a worker
 	$(BIN)/python manage.py serve
 
 test: .venv/.dev ## Bring up what the tests need and run them all (ARGS="-k …" for some)
-	scripts/services up
-	eval "$$(scripts/services env)" && $(BIN)/pytest $(ARGS)
+	scripts/test $(ARGS)
 
 check: .venv/.dev ## Lint, types, floors, migrations, templates
 	$(BIN)/ruff check

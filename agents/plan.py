@@ -101,8 +101,8 @@ class Requirement(Record):
 class Use(Record):
     """One use of an offline operator in a lineage.
 
-    `needed` are the files it delivered that its solution step depends on, as container paths: a later edit may
-    take those away, and no others (a step before a decoy would be padding).
+    `needed` are the files it delivered that its solution step depends on, as container paths: a later edit
+    may take those away, and no others (a step before a decoy would be padding).
     """
 
     operator: str

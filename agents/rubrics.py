@@ -31,6 +31,7 @@ class Rubric:
         lines = [f"{criterion.key}\0{criterion.title}\0{criterion.question}\n" for criterion in self.criteria]
         return sha256("".join([self.name, "\n", *lines]).encode()).hexdigest()
 
+    @property
     def keys(self) -> tuple[str, ...]:
         return tuple(criterion.key for criterion in self.criteria)
 
@@ -41,12 +42,18 @@ PLAN_RUBRIC = Rubric(
         Criterion(
             "solvable",
             "Can be solved",
-            "Does everything the plan needs exist: the objects it works on, and every tool in the parent's image?",
+            (
+                "Does everything the plan needs exist: the objects it works on, and every tool in the "
+                "parent's image?"
+            ),
         ),
         Criterion(
             "specific",
             "Is specific",
-            "Does every change name its object, its shape and what will be asked, so that two people would build the same?",
+            (
+                "Does every change name its object, its shape and what will be asked, so that two people "
+                "would build the same?"
+            ),
         ),
         Criterion(
             "direction",
@@ -61,22 +68,34 @@ PLAN_RUBRIC = Rubric(
         Criterion(
             "harder",
             "Makes it harder",
-            "Is each new scenario, skill or step one that the parent's sequence does not have yet, carried by no more common a tool?",
+            (
+                "Is each new scenario, skill or step one that the parent's sequence does not have yet, "
+                "carried by no more common a tool?"
+            ),
         ),
         Criterion(
             "non_redundant",
             "Repeats nothing",
-            "Does the plan avoid the operators and objects of the last generation, a third use of any operator, and plans already turned down?",
+            (
+                "Does the plan avoid the operators and objects of the last generation, a third use of any "
+                "operator, and plans already turned down?"
+            ),
         ),
         Criterion(
             "bounded",
             "Stays in bounds",
-            "Do the requirements fit the instruction's cap of words, and does no obstacle stand more than three deep?",
+            (
+                "Do the requirements fit the instruction's cap of words, and does no obstacle stand more than"
+                " three deep?"
+            ),
         ),
         Criterion(
             "goal_kept",
             "Keeps the goal",
-            "Do the pairs that the plan does not change stay as they are and in their order, so that the seed's own work is still the task?",
+            (
+                "Do the pairs that the plan does not change stay as they are and in their order, so that the "
+                "seed's own work is still the task?"
+            ),
         ),
     ),
 )
@@ -87,7 +106,10 @@ ENVIRONMENT_RUBRIC = Rubric(
         Criterion(
             "described",
             "Tests ask nothing hidden",
-            "Is every file that a test looks at named in the instruction, or in a note that the instruction names?",
+            (
+                "Is every file that a test looks at named in the instruction, or in a note that the "
+                "instruction names?"
+            ),
         ),
         Criterion(
             "tested",
@@ -102,22 +124,34 @@ ENVIRONMENT_RUBRIC = Rubric(
         Criterion(
             "no_test_paths",
             "No word of tests or solution",
-            "Do the instruction and the notes keep silent about the paths of the tests and of the reference solution?",
+            (
+                "Do the instruction and the notes keep silent about the paths of the tests and of the "
+                "reference solution?"
+            ),
         ),
         Criterion(
             "not_in_image",
             "No answers in the image",
-            "Are the tests, the solution and every original that was taken away absent from the solver's image?",
+            (
+                "Are the tests, the solution and every original that was taken away absent from the solver's "
+                "image?"
+            ),
         ),
         Criterion(
             "not_hardcoded",
             "The solution works for its result",
-            "Does the reference solution compute its results, instead of carrying the values that the tests expect?",
+            (
+                "Does the reference solution compute its results, instead of carrying the values that the "
+                "tests expect?"
+            ),
         ),
         Criterion(
             "graded_apart",
             "Graded apart",
-            "Do the tests run in a container of their own, on declared artifacts that cover what they look at?",
+            (
+                "Do the tests run in a container of their own, on declared artifacts that cover what they "
+                "look at?"
+            ),
         ),
         Criterion(
             "no_network",

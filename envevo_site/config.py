@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import AliasChoices, Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 LONGEST_SOCKET_PATH = 100
@@ -38,6 +38,11 @@ class Config(BaseSettings):
         "", description="labels this installation's sandboxes; empty: from the var folder's path"
     )
     sandbox: Literal["auto", "docker", "bubblewrap"] = "auto"
+    docker_host: str = Field(
+        "",
+        validation_alias=AliasChoices("ENVEVO_DOCKER_HOST", "DOCKER_HOST"),
+        description="the engine's address, also read from DOCKER_HOST; empty: the usual socket",
+    )
     untrusted_in_bubblewrap: bool = Field(False, description="let model-made code run in bubblewrap")
     build_network: bool = Field(False, description="let image builds reach the network")
     slots: int = Field(
@@ -87,4 +92,4 @@ class Config(BaseSettings):
         return kept.read_text()
 
 
-CONFIG = Config()  # type: ignore[call-arg]  # pydantic fills the fields from the environment
+CONFIG = Config()

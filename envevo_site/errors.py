@@ -44,5 +44,5 @@ def _answer(request: HttpRequest, code: int, problem: str, advice: str) -> HttpR
 
 
 def _came_from(request: HttpRequest) -> str:
-    referer = request.headers.get("Referer", "/")
-    return referer if url_has_allowed_host_and_scheme(referer, allowed_hosts={request.get_host()}) else "/"
+    referer = request.headers.get("Referer", "")
+    return referer if url_has_allowed_host_and_scheme(referer, allowed_hosts={request.get_host()}) else ""

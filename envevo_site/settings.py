@@ -133,6 +133,7 @@ SLOTS_FOLDER = VAR / "slots"
 SLOTS = CONFIG.slots
 INSTANCE = CONFIG.instance_name()
 SANDBOX = CONFIG.sandbox
+DOCKER_HOST = CONFIG.docker_host
 UNTRUSTED_IN_BUBBLEWRAP = CONFIG.untrusted_in_bubblewrap
 BUILD_NETWORK = CONFIG.build_network
 LEASE_SECONDS = CONFIG.lease_seconds

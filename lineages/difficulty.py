@@ -24,11 +24,12 @@ from pathlib import Path
 
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from agents.plan import Pair, Sequence
+from agents.plan import Direction, Pair, Sequence
 
 REFERENCE = Path(__file__).parent / "reference"
 UNSEEN = "unseen"
 NEAREST = 0.35
+LEAST_RISE = 0.1
 STRENGTH = 5.0
 """How many observations a prior weighs."""
 
@@ -93,6 +94,30 @@ def difficulty(sequence: Sequence, domain: str, reference: Reference) -> Difficu
         distinct=len(set(classes)),
         novelty=sum(reference.novelty(scenario, domain) for scenario, _ in classes),
         rarity=sum(reference.rarity(tool, scenario) for scenario, tool in classes),
+    )
+
+
+def idle_levers(
+    direction: Direction, before: Sequence, after: Sequence, domain: str, reference: Reference
+) -> list[str]:
+    """Why the lever that a plan declares does not move, in sentences; empty when it does.
+
+    length: L and L_eff rise. scenario: Σ Δν of the replaced pairs is at least `LEAST_RISE`, and no smaller
+    than |Σ Δρ|. skill: Σ Δρ of the replaced pairs is at least `LEAST_RISE`.
+    """
+    old, new = (difficulty(sequence, domain, reference) for sequence in (before, after))
+    novelty, rarity = new.novelty - old.novelty, new.rarity - old.rarity
+    if direction is Direction.LENGTH:
+        risen = new.length > old.length and new.distinct > old.distinct
+        return (
+            [] if risen else [f"L_eff stays at {old.distinct}: the inserted pairs repeat ones that are there"]
+        )
+    if direction is Direction.SKILL:
+        return [] if rarity >= LEAST_RISE else [f"the skills become {rarity:+.2f} nats rarer, too little"]
+    if novelty < LEAST_RISE:
+        return [f"the scenarios become {novelty:+.2f} nats more novel, too little"]
+    return (
+        [] if abs(rarity) <= novelty else [f"rarity moves by {rarity:+.2f} nats, novelty only {novelty:+.2f}"]
     )
 
 

@@ -21,8 +21,10 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.db.models import F, Q
+from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 
@@ -101,7 +103,9 @@ class Move(models.Model):
         indexes = [models.Index(fields=["kind", "row", "id"])]
 
 
-def move(row: Leased, to: str, *, token: str = "", reason: str = "", by: Any = None, **fields: Any) -> None:
+def move(
+    row: Leased, to: str, *, token: str = "", reason: str = "", by: User | None = None, **fields: Any
+) -> None:
     """Change the row's status, or raise `Stale` and write nothing.
 
     Succeeds only while the row still has the status and version of `row` and is held under `token`
@@ -129,7 +133,7 @@ def move(row: Leased, to: str, *, token: str = "", reason: str = "", by: Any = N
     row.refresh_from_db()
 
 
-def cancel(row: Leased, to: str, *, reason: str, by: Any = None) -> None:
+def cancel(row: Leased, to: str, *, reason: str, by: User | None = None) -> None:
     """Move a row out of a worker's hands: like `move`, whoever holds it. The holder's next write fails."""
     row.refresh_from_db()
     move(row, to, token=row.lease_token, reason=reason, by=by)
@@ -188,6 +192,6 @@ def claim(row: Leased) -> Lease | None:
     return Lease(row, token)
 
 
-def _deadline() -> models.ExpressionWrapper:
+def _deadline() -> models.ExpressionWrapper[CombinedExpression]:
     ahead = Now() + timedelta(seconds=settings.LEASE_SECONDS)
     return models.ExpressionWrapper(ahead, output_field=models.DateTimeField())

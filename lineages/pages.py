@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_cache_control, patch_vary_headers
@@ -19,14 +20,22 @@ def wants_fragment(request: HttpRequest) -> bool:
     return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
 
 
+def person(request: HttpRequest) -> User:
+    """Who asks; nobody comes to a view without a login."""
+    return cast(User, request.user)
+
+
 def page(
     request: HttpRequest, template: str, context: Mapping[str, Any], fragment: str, status: int = 200
 ) -> HttpResponse:
-    """The page, or its partial named `fragment` where that is wanted. Never taken from a cache unasked."""
+    """The page, or its partial named `fragment` where that is wanted.
+
+    No cache keeps it, so that the back button shows what is true now.
+    """
     name = f"{template}#{fragment}" if wants_fragment(request) else template
     response = render(request, name, dict(context), status=status)
     patch_vary_headers(response, HEADERS)
-    patch_cache_control(response, private=True, no_cache=True)
+    patch_cache_control(response, private=True, no_store=True)
     return response
 
 

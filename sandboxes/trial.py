@@ -19,7 +19,15 @@ from enum import StrEnum
 from sandboxes.base import Backend, ExecResult, Image, Limits, Sandbox
 from sandboxes.config import EnvironmentConfig
 from sandboxes.digests import UploadRules
-from sandboxes.errors import BuildFailed, MachineFault, OutOfMemory, SandboxError, TimedOut, Unsupported
+from sandboxes.errors import (
+    BuildFailed,
+    MachineFault,
+    OutOfMemory,
+    SandboxDied,
+    SandboxError,
+    TimedOut,
+    Unsupported,
+)
 from sandboxes.files import TaskFile
 from sandboxes.handover import CONVENTION, Delivery, collect, deliver, make_folders, run_plumbing, variables
 from sandboxes.reward import REWARD_JSON, REWARD_TXT, Reward, reward_from_files
@@ -79,7 +87,7 @@ def run_trial(
     """Run one trial in fresh sandboxes.
 
     The task's memory, cpus and time limits hold; `limits` is the most that this machine gives. Whatever
-    the task does wrong is an outcome. Raises `MachineFault` only: that says nothing about the task.
+    the task does wrong is an outcome. Raises `MachineFault` and `SandboxDied`, which say nothing of it.
     """
     started = time.monotonic()
     run = _Run(backend, task, limits, labels)
@@ -177,7 +185,7 @@ class _Ended(Exception):
 def _phase(phase: _Phase) -> Iterator[None]:
     try:
         yield
-    except MachineFault:
+    except (MachineFault, SandboxDied):
         raise
     except TimedOut as error:
         late = "build" if phase in (_Phase.ENVIRONMENT, _Phase.VERIFIER) else "end"

@@ -45,11 +45,11 @@ _numbers = itertools.count(1)
 CONFIG = 'version = "1.0"\n[metadata]\ncategory = "data"\n[agent]\ntimeout_sec = 60.0\n'
 FILES = {
     "task.toml": CONFIG,
-    "instruction.md": "# Count the words\n\nWrite the number of words of `/app/text.txt` to `/app/count.txt`.\n",
+    "instruction.md": "# Count the words\n\nWrite how many words `/app/text.txt` has to `/app/count.txt`.\n",
     "environment/Dockerfile": "FROM debian:12\nWORKDIR /app\nCOPY text.txt /app/text.txt\n",
     "environment/text.txt": "one two three\n",
     "solution/solve.sh": "#!/bin/bash\nwc -w < /app/text.txt > /app/count.txt\n",
-    "tests/test.sh": "#!/bin/bash\n[ \"$(cat /app/count.txt)\" = 3 ] && echo 1 > /logs/verifier/reward.txt\n",
+    "tests/test.sh": '#!/bin/bash\n[ "$(cat /app/count.txt)" = 3 ] && echo 1 > /logs/verifier/reward.txt\n',
 }
 GATES = ("static", "build", "oracle", "invalid_test", "rubrics")
 
@@ -87,7 +87,9 @@ def pair(key: str = "read-text", **fields: Any) -> Pair:
 
 
 def sequence(*pairs: Pair) -> Sequence:
-    return Sequence(pairs=pairs or (pair(), pair("count", scenario="word count", skill="aggregate", origin="extracted")))
+    return Sequence(
+        pairs=pairs or (pair(), pair("count", scenario="word count", skill="aggregate", origin="extracted"))
+    )
 
 
 def lineage(slug: str = "", **fields: Any) -> Lineage:
@@ -113,7 +115,9 @@ def environment(of: Lineage, *, generation: int, parent: Environment | None, **f
         "rarity": 2.0,
         "difficulty": 5.0 + generation,
     }
-    return Environment.objects.create(lineage=of, generation=generation, parent=parent, **{**defaults, **fields})
+    return Environment.objects.create(
+        lineage=of, generation=generation, parent=parent, **{**defaults, **fields}
+    )
 
 
 def chain(generations: int, of: Lineage | None = None) -> list[Environment]:
@@ -142,7 +146,7 @@ def evolution(parent: Environment | None = None, **fields: Any) -> Evolution:
 
 
 def attempt(of: Evolution, **fields: Any) -> Attempt:
-    ordinal = of.attempts.count() + 1
+    ordinal = of.attempts.count()
     return Attempt.objects.create(evolution=of, **{"ordinal": ordinal, "direction": "scenario", **fields})
 
 
@@ -166,13 +170,15 @@ def draft(parent: Environment, direction: str = "scenario", **fields: Any) -> Pl
 def plan(of: Attempt, drafted: PlanDraft | None = None, **fields: Any) -> Plan:
     drafted = drafted or draft(of.evolution.parent, of.direction)
     return Plan.objects.create(
-        attempt=of, **{"round": of.plans.count() + 1, "draft_json": drafted.model_dump(mode="json"), **fields}
+        attempt=of, **{"round": of.plans.count(), "draft_json": drafted.model_dump(mode="json"), **fields}
     )
 
 
 def waiting_plan(parent: Environment | None = None, **fields: Any) -> Plan:
     """The plan of an evolution that waits for a person's approval, reviewed by the plan reviewer."""
-    waiting = evolution(parent, status=Evolution.Status.PLAN_APPROVAL, version=2, recipe=recipe(approval="plans"))
+    waiting = evolution(
+        parent, status=Evolution.Status.PLAN_APPROVAL, version=2, recipe=recipe(approval="plans")
+    )
     made = plan(attempt(waiting), **fields)
     review(made)
     return made
@@ -203,7 +209,9 @@ def candidate(of: Plan, **fields: Any) -> Candidate:
 
 def waiting_candidate(parent: Environment | None = None, **fields: Any) -> Candidate:
     """The candidate of an evolution that waits for a person's sign-off."""
-    waiting = evolution(parent, status=Evolution.Status.SIGN_OFF, version=4, recipe=recipe(approval="environments"))
+    waiting = evolution(
+        parent, status=Evolution.Status.SIGN_OFF, version=4, recipe=recipe(approval="environments")
+    )
     return candidate(plan(attempt(waiting)), **fields)
 
 
@@ -212,7 +220,12 @@ def accepted(of: Evolution, **fields: Any) -> Evolution:
     tried = attempt(of, direction=of.directions[0], outcome=Attempt.Outcome.ACCEPTED)
     made = candidate(plan(tried, draft(of.parent)))
     of.child = environment(
-        of.lineage, generation=of.generation, parent=of.parent, snapshot=made.snapshot, direction=tried.direction, **fields
+        of.lineage,
+        generation=of.generation,
+        parent=of.parent,
+        snapshot=made.snapshot,
+        direction=tried.direction,
+        **fields,
     )
     of.status = Evolution.Status.ACCEPTED
     of.save()
@@ -260,7 +273,9 @@ def command(of: GateResult, *, stdout: bytes = b"", stderr: bytes = b"", **field
         "started_at": timezone.now() - timedelta(minutes=2),
         "seconds": 0.4,
     }
-    return CommandRun.objects.create(result=of, stdout_id=kept_out, stderr_id=kept_err, **{**defaults, **fields})
+    return CommandRun.objects.create(
+        result=of, stdout_id=kept_out, stderr_id=kept_err, **{**defaults, **fields}
+    )
 
 
 def call(of: Attempt | None = None, **fields: Any) -> AgentCall:
@@ -287,7 +302,12 @@ def review(of: Plan | Candidate, **fields: Any) -> Review:
     made = Review.objects.create(**subject, **{**defaults, **fields})
     if not person:
         criterion(made, "one lever", explanation="Only the scenario changes.")
-        criterion(made, "harder", explanation="Counting needs the parts in order.", quote="put in order by their manifest")
+        criterion(
+            made,
+            "harder",
+            explanation="Counting needs the parts in order.",
+            quote="put in order by their manifest",
+        )
         criterion(made, "testable", explanation="The restored file is pinned by its hash.")
     return made
 

@@ -60,7 +60,9 @@ def _plain(arguments: Arguments, view: View) -> list[str]:
 
 def _below(paths: list[str], files: set[str]) -> list[str]:
     """Known files at, or below, the paths."""
-    return sorted(file for file in files if any(file == path or file.startswith(path + "/") for path in paths))
+    return sorted(
+        file for file in files if any(file == path or file.startswith(path + "/") for path in paths)
+    )
 
 
 def _existing(paths: list[str], view: View) -> list[str]:
@@ -74,7 +76,10 @@ def _resolved(found: Effects, view: View) -> Effects:
 
 def _general(name: str, arguments: Arguments, view: View) -> Effects:
     """Existing files among the words are read; what output options name is written."""
-    words = [word.split("=", 1)[1] if word and word.startswith("--") and "=" in word else word for word in arguments]
+    words = [
+        word.split("=", 1)[1] if word and word.startswith("--") and "=" in word else word
+        for word in arguments
+    ]
     written = _option_values(name, arguments, view)
     reads = [path for path in _existing(_plain(tuple(words), view), view) if path not in written]
     return Effects(reads=reads, writes=written, known=name in PURE or bool(written))
@@ -106,7 +111,9 @@ def _copied(name: str, arguments: Arguments, view: View) -> Effects:
     *sources, target = paths
     existing = _existing(sources, view)
     into_folder = len(sources) > 1 or (arguments[-1] or "").endswith("/") or _is_folder(target, view)
-    writes = [_landed(file, sources, target, into_folder) for file in existing] or ([] if into_folder else [target])
+    writes = [_landed(file, sources, target, into_folder) for file in existing] or (
+        [] if into_folder else [target]
+    )
     return Effects(reads=existing, writes=writes, removes=existing if name == "mv" else [])
 
 
@@ -155,7 +162,11 @@ def _python(arguments: Arguments, heredoc: str | None, view: View) -> Effects:
     found = program_paths(source) if source is not None else ProgramPaths(complete=False)
     resolve = view.absolute
     writes = [path for path in map(resolve, found.writes) if path]
-    named = [*found.reads, *found.mentions, *(word for word in arguments if word and not word.startswith("-"))]
+    named = [
+        *found.reads,
+        *found.mentions,
+        *(word for word in arguments if word and not word.startswith("-")),
+    ]
     candidates = [path for path in map(resolve, named) if path and path not in ("/", resolve("."))]
     reads = [path for path in _existing(candidates, view) if path not in writes and path not in view.scripts]
     return Effects(reads=reads, writes=writes, known=found.complete and bool(writes))

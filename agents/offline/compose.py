@@ -21,8 +21,8 @@ from typing import Any
 
 import tomlkit
 
+from agents.composition import HELD, OVERLAY, SEED_SOLVE, SEED_STEP, SEED_TEST, SEED_UNIT, STEPS, UNITS
 from agents.offline.contexts import (
-    OVERLAY,
     below,
     brought,
     spell_out_root,
@@ -32,20 +32,22 @@ from agents.offline.contexts import (
     without_landing,
 )
 from agents.offline.operator import Part, Site, Subject
-from agents.offline.reading import STEPS, Reading, read_task
-from agents.offline.runners import SEED_STEP, SEED_UNIT, SOLVE_RUNNER, TEST_RUNNER, interpreter
+from agents.offline.reading import Reading, read_task
+from agents.offline.runners import (
+    SEED_STEP_TEXT,
+    SEED_UNIT_TEXT,
+    SOLVE_RUNNER,
+    TEST_RUNNER,
+    interpreter,
+)
 from agents.plan import Binding, Composition, Requirement, Use
 from agents.roles import CannotBuild
 from sandboxes.dockerfile import copies
 from sandboxes.files import TaskFile
 from sandboxes.task import CONFIG, DOCKERFILE, INSTRUCTION, SOLVE, TEST, VERIFIER_DOCKERFILE, Task
 
-SEED_STEP_PATH = f"{STEPS}50-seed"
-SEED_SOLVE = "solution/seed-solve.sh"
-SEED_TEST = "tests/seed-test.sh"
-UNITS = "tests/units/"
-HELD = "tests/held"
-PRISTINE = "pristine"
+PRISTINE_FOLDER = "pristine"
+COPY_OVERLAY = "COPY overlay/ /"
 HEADING = "## Further requirements"
 
 
@@ -62,7 +64,7 @@ class Placement:
 
 
 class Composer:
-    """Builds one child. `files` starts as the parent's; each `place` adds one part; `finish` seals the whole."""
+    """Builds one child from the parent's files: each `place` adds a part, `finish` seals the whole."""
 
     def __init__(self, parent: Task, composition: Composition) -> None:
         """Raises `CannotBuild` for a task that has no shape we can extend."""
@@ -72,7 +74,7 @@ class Composer:
         self.composition = composition if composition.seed_instruction else begun(parent)
         self.artifacts = [artifact.source for artifact in parent.config.artifacts]
         self._refuse()
-        if SEED_STEP_PATH not in self.files:
+        if SEED_STEP not in self.files:
             self._convert()
 
     def _refuse(self) -> None:
@@ -85,29 +87,32 @@ class Composer:
             raise CannotBuild("the task starts from a prebuilt image, which nothing can be added to")
 
     def _convert(self) -> None:
-        """The first evolution of a task: runners take the place of its scripts, the verifier a place of its own."""
+        """The first evolution: runners take the scripts' place, the verifier gets an image of its own."""
         if not self.parent.separate:
             self.artifacts = self.artifacts or graded_files(self.reading)
         if VERIFIER_DOCKERFILE not in self.files:
             self._make_verifier()
-        elif f"/{UNITS}00-seed" not in copies(self.parent.text(VERIFIER_DOCKERFILE), self._tests_with_units()).files:
+        elif (
+            f"/{SEED_UNIT}"
+            not in copies(self.parent.text(VERIFIER_DOCKERFILE), self._tests_with_units()).files
+        ):
             self._append(VERIFIER_DOCKERFILE, "COPY . /tests/")
         spell_out_root(self.files, "environment")
-        self._append(DOCKERFILE, f"COPY {OVERLAY}/ /")
-        self._put_runner(SOLVE, SEED_SOLVE, SOLVE_RUNNER, SEED_STEP_PATH, SEED_STEP)
-        self._put_runner(TEST, SEED_TEST, TEST_RUNNER, f"{UNITS}00-seed", SEED_UNIT)
+        self._append(DOCKERFILE, COPY_OVERLAY)
+        self._put_runner(SOLVE, SEED_SOLVE, SOLVE_RUNNER, SEED_STEP, SEED_STEP_TEXT)
+        self._put_runner(TEST, SEED_TEST, TEST_RUNNER, SEED_UNIT, SEED_UNIT_TEXT)
 
     def _tests_with_units(self) -> Mapping[str, TaskFile]:
         return {**under(self.files, "tests"), "units/00-seed": TaskFile()}
 
     def _make_verifier(self) -> None:
-        """The verifier's image: the seed's environment, its sources kept byte for byte below tests/pristine."""
+        """The verifier's image: the seed's environment, its sources byte for byte below tests/pristine."""
         seed = dict(self.parent.files)
         spell_out_root(seed, "environment")
         dockerfile = seed[DOCKERFILE].data.decode()
         for path in brought(dockerfile, under(self.parent.files, "environment")):
-            self.files[f"tests/{PRISTINE}/{path}"] = self.parent.files[f"environment/{path}"]
-        self.files[VERIFIER_DOCKERFILE] = TaskFile.text(below(dockerfile, PRISTINE))
+            self.files[f"tests/{PRISTINE_FOLDER}/{path}"] = self.parent.files[f"environment/{path}"]
+        self.files[VERIFIER_DOCKERFILE] = TaskFile.text(below(dockerfile, PRISTINE_FOLDER))
         self._append(VERIFIER_DOCKERFILE, "COPY . /tests/")
 
     def _put_runner(self, path: str, seed_path: str, runner: str, part_path: str, part: str) -> None:
@@ -125,12 +130,15 @@ class Composer:
     def place(self, placement: Placement) -> Binding:
         """Put one part in. Raises `CannotBuild` if its subject cannot be taken away cleanly."""
         before = dict(self.files)
-        for path, data in {**placement.part.delivered, placement.site.note: placement.part.note.encode()}.items():
-            self.files[f"environment/{OVERLAY}{path}"] = TaskFile(data)
+        for path, data in {
+            **placement.part.delivered,
+            placement.site.note: placement.part.note.encode(),
+        }.items():
+            self.files[f"{OVERLAY}{path}"] = TaskFile(data)
         if placement.before:
             self._take_away(placement.subject)
-        step = f"{STEPS}{self._step_number(placement.before):02d}-{placement.site.name[3:]}"
-        unit = f"{UNITS}{placement.site.name}"
+        step = f"{STEPS}/{self._step_number(placement.before):02d}-{placement.site.name[3:]}"
+        unit = f"{UNITS}/{placement.site.name}"
         self.files[step] = TaskFile.text(placement.part.step)
         self.files[unit] = TaskFile.text(placement.part.unit)
         self._add_artifacts(placement.part.artifacts)
@@ -152,7 +160,9 @@ class Composer:
 
     def _step_number(self, before: bool) -> int:
         """Obstacles run newest first, so each new one goes below the lowest; dependent steps go on top."""
-        taken = [int(path[len(STEPS) :].split("-")[0]) for path in self.files if path.startswith(STEPS)]
+        taken = [
+            int(path.rsplit("/", 1)[-1].split("-")[0]) for path in self.files if path.startswith(f"{STEPS}/")
+        ]
         return min(taken) - 1 if before else max(taken) + 1
 
     def _take_away(self, subject: Subject) -> None:
@@ -176,13 +186,15 @@ class Composer:
         self.files[HELD + subject.path] = TaskFile(subject.data)
 
     def _move_aside(self, verifier: str, context: Mapping[str, TaskFile], path: str) -> None:
-        if path.startswith(f"{PRISTINE}/"):
+        if path.startswith(f"{PRISTINE_FOLDER}/"):
             take_away(self.files, "tests", path)
             return
         # A seed's own verifier: its tests may read the file in tests/, so only the copying ends.
         text = without_landing(verifier, context, path)
         if text is None:
-            raise CannotBuild(f"the verifier's own Dockerfile brings {path} along in a way that cannot be undone")
+            raise CannotBuild(
+                f"the verifier's own Dockerfile brings {path} along in a way that cannot be undone"
+            )
         self.files[VERIFIER_DOCKERFILE] = replace(self.files[VERIFIER_DOCKERFILE], data=text.encode())
 
     def _add_artifacts(self, paths: Iterable[str]) -> None:
@@ -222,7 +234,7 @@ def rendered(composition: Composition) -> str:
 
 
 def graded_files(reading: Reading) -> list[str]:
-    """What leaves the solver's container: the files the reference writes if all are known, else its folder."""
+    """What leaves the solver: the files that the reference writes if all are known, else its folder."""
     if reading.complete:
         return list(reading.outputs)
     if reading.workdir == "/":

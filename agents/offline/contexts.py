@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sandboxes.dockerfile import Instruction, copies, instructions
 from sandboxes.files import TaskFile
 
-OVERLAY = "overlay"
+OVERLAY_FOLDER = "overlay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,12 @@ def local_copies(dockerfile: str) -> list[Copy]:
     lines, found = dockerfile.splitlines(), []
     for step in instructions(dockerfile):
         words = step.json or tuple(step.value.split())
-        if step.name not in ("COPY", "ADD") or step.flag("from") is not None or step.heredocs or len(words) < 2:
+        if (
+            step.name not in ("COPY", "ADD")
+            or step.flag("from") is not None
+            or step.heredocs
+            or len(words) < 2
+        ):
             continue
         if any("://" in word for word in words[:-1]):
             continue
@@ -55,7 +60,7 @@ def _end(lines: list[str], at: int) -> int:
 
 
 def matched(source: str, context: Mapping[str, TaskFile]) -> frozenset[str]:
-    """Context paths that a source brings; a source with variables brings what cannot be told, so everything."""
+    """Context paths that a source brings; all of them for one with variables, of which it cannot be told."""
     if "$" in source:
         return frozenset(context)
     probe = f"FROM scratch\nCOPY {json.dumps([source, '/probe/'])}\n"
@@ -64,7 +69,9 @@ def matched(source: str, context: Mapping[str, TaskFile]) -> frozenset[str]:
 
 def uses_of(dockerfile: str, context: Mapping[str, TaskFile], path: str) -> int:
     """How many sources, of any stage, bring this context file."""
-    return sum(path in matched(source, context) for copy in local_copies(dockerfile) for source in copy.sources)
+    return sum(
+        path in matched(source, context) for copy in local_copies(dockerfile) for source in copy.sources
+    )
 
 
 def brought(dockerfile: str, context: Mapping[str, TaskFile]) -> list[str]:
@@ -74,9 +81,12 @@ def brought(dockerfile: str, context: Mapping[str, TaskFile]) -> list[str]:
 
 
 def without_landing(dockerfile: str, context: Mapping[str, TaskFile], path: str) -> str | None:
-    """The Dockerfile without the one source that names `path`, and only it; None if there is not exactly one."""
+    """The Dockerfile without the one source that names `path` alone; None if there is not exactly one."""
     found = [
-        (copy, source) for copy in local_copies(dockerfile) for source in copy.sources if matched(source, context) == {path}
+        (copy, source)
+        for copy in local_copies(dockerfile)
+        for source in copy.sources
+        if matched(source, context) == {path}
     ]
     if len(found) != 1:
         return None
@@ -147,7 +157,11 @@ def _relative(source: str) -> str:
 
 def _spelled(copy: Copy, context: Mapping[str, TaskFile]) -> Iterator[str]:
     brought = frozenset[str]().union(*(matched(source, context) for source in copy.sources))
-    kept = [path for path in sorted(brought) if path != OVERLAY and not path.startswith(OVERLAY + "/")]
+    kept = [
+        path
+        for path in sorted(brought)
+        if path != OVERLAY_FOLDER and not path.startswith(OVERLAY_FOLDER + "/")
+    ]
     folders = sorted({path.split("/")[0] for path in kept if "/" in path})
     files = tuple(path for path in kept if "/" not in path)
     into = copy.target.rstrip("/") + "/"

@@ -43,7 +43,9 @@ def draft(brief: Brief, choices: Ordered[Choice], desk: str) -> PlanDraft:
         after=after,
         changes=tuple(changes),
         summary=f"{_LEAD[brief.direction]}: {names}.",
-        rationale=" ".join(_reason(brief, choice, change) for choice, change in zip(choices, changes, strict=True)),
+        rationale=" ".join(
+            _reason(brief, choice, change) for choice, change in zip(choices, changes, strict=True)
+        ),
     )
 
 
@@ -78,7 +80,8 @@ def _reason(brief: Brief, choice: Choice, change: Change) -> str:
     old = next((pair for pair in brief.sequence.pairs if pair.key == change.pair.key), None)
     if old is None:
         place = "before" if choice.operator.before else "after"
-        return f"A new pair ({change.pair.skill}, {change.pair.tool}) depends on {choice.subject.path}, {place} it."
+        new = f"({change.pair.skill}, {change.pair.tool})"
+        return f"A new pair {new} {place} {choice.subject.path} depends on it."
     if brief.direction is Direction.SCENARIO:
         return f"{old.target}: “{old.scenario}” becomes “{change.pair.scenario}”, with the same skill on top."
     return f"{old.target}: “{old.skill}” ({old.tool}) becomes “{change.pair.skill}” ({change.pair.tool})."

@@ -18,7 +18,7 @@ GROUP = "envevo.operators"
 
 @cache
 def families() -> Mapping[str, Operator]:
-    """Operators by name, sorted. Raises `AgentsError` if two have the same name, or one is not an `Operator`."""
+    """Operators by name, sorted. Raises `AgentsError` for two of one name, and for what is no `Operator`."""
     found: dict[str, Operator] = {}
     for operator in (*_shipped(), *(point.load() for point in entry_points(group=GROUP))):
         if not isinstance(operator, Operator):

@@ -92,7 +92,9 @@ def _variant(operator: Operator, change: Change, revision: int) -> Variant:
 def _check_repairable(order: BuildOrder) -> None:
     for failure in order.failures:
         if failure.gate not in REPAIRABLE:
-            raise CannotBuild(f"{failure.gate} failed, which another variant does not mend: {failure.summary}")
+            raise CannotBuild(
+                f"{failure.gate} failed, which another variant does not mend: {failure.summary}"
+            )
         ours = _named(failure, _own_names(order))
         if ours:
             raise CannotBuild(f"{failure.gate} failed in {ours}, which is this plan's own part")
@@ -110,4 +112,3 @@ def _named(failure: Evidence, names: Iterable[str]) -> str:
     """The first of the names that the evidence blames: a runner says `NAME failed`, a unit `unit NAME:`."""
     text = f"{failure.summary}\n{failure.detail}"
     return next((name for name in names if f"{name} failed" in text or f"unit {name}:" in text), "")
-

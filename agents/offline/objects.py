@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from agents.composition import SEED_STEP, STEPS
 from agents.offline.operator import Subject
 from agents.offline.reading import Reading, read_task
 from agents.plan import Composition, Sequence, Use
 from sandboxes.dockerfile import runs
-from sandboxes.task import DOCKERFILE, Task
+from sandboxes.task import DOCKERFILE, INSTRUCTION, Task
 
 MAX_DEPTH = 3
 MAX_USES = 2
@@ -18,7 +19,7 @@ def subjects(task: Task, sequence: Sequence, composition: Composition) -> list[S
     """Inputs that can be taken away, then outputs that a step can follow, each in a stable order."""
     reading = read_task(task)
     inputs = _inputs(task, reading, sequence, composition)
-    return [*inputs, *_outputs(reading)]
+    return [*inputs, *_outputs(reading, task.text(INSTRUCTION) if INSTRUCTION in task else "")]
 
 
 def _inputs(task: Task, reading: Reading, sequence: Sequence, composition: Composition) -> list[Subject]:
@@ -36,18 +37,26 @@ def _inputs(task: Task, reading: Reading, sequence: Sequence, composition: Compo
     return found
 
 
-def _outputs(reading: Reading) -> list[Subject]:
-    """Kept files that the seed or a dependent step writes; what obstacles restore is no output."""
-    outputs = [path for path, block in reading.outputs.items() if not _restores(block)]
+def _outputs(reading: Reading, instruction: str) -> list[Subject]:
+    """Kept files that the instruction names; what the solution writes on its way is its own affair.
+
+    What obstacles restore is no output either.
+    """
+    outputs = [
+        path
+        for path, block in reading.outputs.items()
+        if path.rsplit("/", 1)[-1] in instruction and not _restores(block)
+    ]
     return [
-        Subject(path, "", output=True, siblings=tuple(other for other in outputs if other != path)[:MAX_SIBLINGS])
+        Subject(
+            path, "", output=True, siblings=tuple(other for other in outputs if other != path)[:MAX_SIBLINGS]
+        )
         for path in outputs
     ]
 
 
 def _restores(block: str) -> bool:
-    name = block.rsplit("/", 1)[-1]
-    return block.startswith("solution/steps/") and name < "50-seed"
+    return block.startswith(f"{STEPS}/") and block < SEED_STEP
 
 
 def depth_of(path: str, composition: Composition) -> int:

@@ -186,7 +186,9 @@ class Obstacle(Operator):
             delivered={f"{site.folder}/{name}": data for name, data in hidden.files.items()},
             needed=tuple(f"{site.folder}/{name}" for name in sorted(hidden.files) if name not in hidden.idle),
             note=_obstacle_note(subject, site, hidden),
-            step=STEP.format(title=f"{site.name}: {variant.label}", names=assignments(names), body=hidden.restore.strip()),
+            step=STEP.format(
+                title=f"{site.name}: {variant.label}", names=assignments(names), body=hidden.restore.strip()
+            ),
             unit=_pin(subject, site, variant, hidden, names),
             artifacts=(subject.path, site.report),
         )
@@ -264,8 +266,8 @@ class Derived:
     """A file made from an output.
 
     `how` describes it for the note. `write` is bash that makes "$OUT" from "$SRC" (and "$IN", the delivered
-    folder with `files`); `check` is bash that calls `fail` unless "$OUT" is right for the "$SRC" that it finds. `about`
-    are further outputs that the check needs.
+    folder with `files`); `check` is bash that calls `fail` unless "$OUT" is right for the "$SRC" that it
+    finds. `about` are further outputs that the check needs.
     """
 
     how: str
@@ -275,7 +277,9 @@ class Derived:
     about: tuple[str, ...] = ()
 
 
-BINARY = frozenset("pkg gz tgz tar zip xz bz2 7z db sqlite sqlite3 png jpg jpeg gif pdf bin so o a pyc npy npz pkl".split())
+BINARY = frozenset(
+    "pkg gz tgz tar zip xz bz2 7z db sqlite sqlite3 png jpg jpeg gif pdf bin so o a pyc npy npz pkl".split()
+)
 
 
 @dataclass(frozen=True)
@@ -329,14 +333,17 @@ class Dependent(Operator):
 
 {derived.check.strip()}
 """
-        note = f"# {site.name}\n\n{derived.how.strip()}\n\nWrite it to `{made}`, after `{subject.path}` is finished.\n"
+        last = f"Write it to `{made}`, after `{subject.path}` is finished."
+        note = f"# {site.name}\n\n{derived.how.strip()}\n\n{last}\n"
         wanted = {name: names[name] for name in ("SRC", "OUT")}
         title = f"{site.name}: {made} fits {subject.path}"
         return Part(
             delivered={f"{site.folder}/{name}": data for name, data in derived.files.items()},
             needed=tuple(f"{site.folder}/{name}" for name in sorted(derived.files)),
             note=note,
-            step=STEP.format(title=f"{site.name}: {variant.label}", names=assignments(names), body=derived.write.strip()),
+            step=STEP.format(
+                title=f"{site.name}: {variant.label}", names=assignments(names), body=derived.write.strip()
+            ),
             unit=UNIT.format(title=title, name=site.name, names=assignments(wanted), body=body.strip()),
             artifacts=(subject.path, *derived.about, made),
         )

@@ -23,17 +23,21 @@ GOOD: Finding = ("", "")
 
 
 class OfflinePlanReviewer:
-    """An `agents.roles.PlanReviewer`. Plans of any author can be judged; only ours have operators to look at."""
+    """An `agents.roles.PlanReviewer`, for plans that name operators; others fail on being specific."""
 
     def review(self, brief: Brief, plan: PlanDraft) -> Judgement:
         case = _Case(replace(brief, probe=cache(brief.probe)), plan)
-        return Judgement(verdicts=tuple(_verdict(key, *CHECKS[key](case)) for key in PLAN_RUBRIC.keys()))
+        return Judgement(verdicts=tuple(_verdict(key, *CHECKS[key](case)) for key in PLAN_RUBRIC.keys))
 
 
 def _verdict(key: str, reason: str, quote: str) -> CriterionVerdict:
     if not reason:
-        return CriterionVerdict(criterion=key, verdict=Verdict.PASS, explanation="Nothing speaks against it.", quote=quote)
-    return CriterionVerdict(criterion=key, verdict=Verdict.FAIL, explanation=f"{reason[0].upper()}{reason[1:]}.", quote=quote)
+        return CriterionVerdict(
+            criterion=key, verdict=Verdict.PASS, explanation="Nothing speaks against it.", quote=quote
+        )
+    return CriterionVerdict(
+        criterion=key, verdict=Verdict.FAIL, explanation=f"{reason[0].upper()}{reason[1:]}.", quote=quote
+    )
 
 
 class _Case:
@@ -56,7 +60,8 @@ class _Case:
         refusals = [operator.refusal(subject) for subject in found]
         subject: Subject | None = next((one for one, no in zip(found, refusals, strict=True) if not no), None)
         if subject is None:
-            return f"{operator.name} cannot work on {change.subject or 'nothing'}: {(refusals or ['it is no object'])[0]}"
+            why = refusals[0] if refusals else "it is no object"
+            return f"{operator.name} cannot work on {change.subject or 'nothing'}: {why}"
         return Choice(operator, variant, subject)
 
     def known(self) -> list[tuple[Change, Choice]]:
@@ -98,7 +103,11 @@ def _direction(case: _Case) -> Finding:
 def _off_direction(direction: Direction, change: Change, old: Pair | None) -> str:
     new = change.pair
     if direction is Direction.LENGTH:
-        return "" if change.kind == "insert" and old is None else "a change of length inserts pairs and replaces none"
+        return (
+            ""
+            if change.kind == "insert" and old is None
+            else "a change of length inserts pairs and replaces none"
+        )
     if change.kind != "replace" or old is None:
         return f"a change of {direction} replaces a pair of the same key"
     if direction is Direction.SCENARIO:
@@ -155,7 +164,9 @@ def _goal_kept(case: _Case) -> Finding:
         return "the plan does not start from the parent's sequence", case.plan.summary
     if before != after:
         return "pairs that no change names are different", case.plan.summary
-    own = next((pair for pair in case.old.values() if pair.key in changed and pair.origin == "extracted"), None)
+    own = next(
+        (pair for pair in case.old.values() if pair.key in changed and pair.origin == "extracted"), None
+    )
     return ("the seed's own work would be replaced", own.key) if own else GOOD
 
 

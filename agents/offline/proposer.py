@@ -114,4 +114,5 @@ def _why(brief: Brief, choices: list[Choice], reasons: Counter[str]) -> str:
     if choices:
         return f"every plan of direction {brief.direction} that is possible was turned down"
     common = "; ".join(reason for reason, _ in reasons.most_common(3))
-    return f"no operator of direction {brief.direction} has an object left: {common or 'the task has no objects'}"
+    why = common or "the task has no objects"
+    return f"no operator of direction {brief.direction} has an object left: {why}"

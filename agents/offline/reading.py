@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agents.offline.contexts import OVERLAY
+from agents.composition import STEPS
 from agents.offline.shell import Command, Script
 from sandboxes.dockerfile import copies, workdir
 from sandboxes.files import TaskFile
 from sandboxes.task import DOCKERFILE, SOLVE, Task
 
-STEPS = "solution/steps/"
 SCRATCH = ("/tmp/", "/var/tmp/", "/dev/", "/proc/", "/solution/", "/logs/")
 
 
@@ -23,11 +22,6 @@ class Delivery:
 
     path: str
     file: TaskFile
-
-    @property
-    def ours(self) -> bool:
-        """Whether an operator delivered it."""
-        return self.path.startswith(f"environment/{OVERLAY}/")
 
 
 @dataclass(frozen=True)
@@ -86,7 +80,8 @@ def workspace(task: Task) -> tuple[str, dict[str, Delivery]]:
 
 def _walk(task: Task, folder: str, deliveries: Mapping[str, Delivery]) -> list[Command]:
     scripts = {
-        "/solution/" + path: file.data.decode("utf-8", "replace") for path, file in task.under("solution").items()
+        "/solution/" + path: file.data.decode("utf-8", "replace")
+        for path, file in task.under("solution").items()
     }
     script = Script(deliveries, folder, scripts)
     for block in blocks(task):
@@ -97,7 +92,7 @@ def _walk(task: Task, folder: str, deliveries: Mapping[str, Delivery]) -> list[C
 
 def blocks(task: Task) -> list[str]:
     """The solution's blocks in the order they run: the steps of an evolved task, else its one script."""
-    steps = sorted(path for path in task.files if path.startswith(STEPS))
+    steps = sorted(path for path in task.files if path.startswith(f"{STEPS}/"))
     return steps or ([SOLVE] if SOLVE in task else [])
 
 

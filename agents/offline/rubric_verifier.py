@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from agents.offline.compose import HEADING, HELD, UNITS
-from agents.offline.contexts import OVERLAY
+from agents.composition import HELD, OVERLAY, PRISTINE, SEED_UNIT, UNITS
+from agents.offline.compose import HEADING
 from agents.offline.reading import read_task
 from agents.plan import Binding, CriterionVerdict, Judgement, PlanDraft, Verdict
 from agents.rubrics import ENVIRONMENT_RUBRIC
@@ -31,9 +31,11 @@ class OfflineRubricVerifier:
     def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
         case = _Case(task, plan, bindings)
         verdicts = []
-        for key in ENVIRONMENT_RUBRIC.keys():
+        for key in ENVIRONMENT_RUBRIC.keys:
             verdict, explanation, quote = CHECKS[key](case)
-            verdicts.append(CriterionVerdict(criterion=key, verdict=verdict, explanation=explanation, quote=quote))
+            verdicts.append(
+                CriterionVerdict(criterion=key, verdict=verdict, explanation=explanation, quote=quote)
+            )
         return Judgement(verdicts=tuple(verdicts))
 
 
@@ -54,13 +56,13 @@ class _Case:
         self.notes = {
             path: task.text(path)
             for path in task.files
-            if path.startswith(f"environment/{OVERLAY}/") and path.endswith(".md")
+            if path.startswith(f"{OVERLAY}/") and path.endswith(".md")
         }
         # Originals that were set aside are data, not tests.
         self.tests = {
             path: task.text(path)
             for path in task.files
-            if path.startswith("tests/") and not path.startswith((f"{HELD}/", "tests/pristine/"))
+            if path.startswith("tests/") and not path.startswith((f"{HELD}/", f"{PRISTINE}/"))
         }
 
     @property
@@ -74,7 +76,9 @@ def _described(case: _Case) -> Finding:
     for path in _looked_at(case):
         name = path.rsplit("/", 1)[-1]
         if name in read and name not in case.told:
-            return _failed(f"A test looks at {path}, of which neither the instruction nor a note says anything.", name)
+            return _failed(
+                f"A test looks at {path}, of which neither the instruction nor a note says anything.", name
+            )
     silent = [path for path in case.notes if _container(path) not in case.instruction]
     if silent:
         return _failed(f"The instruction does not name the note {_container(silent[0])}.", "")
@@ -89,7 +93,7 @@ def _looked_at(case: _Case) -> list[str]:
 
 
 def _container(path: str) -> str:
-    return path[len(f"environment/{OVERLAY}") :]
+    return path[len(OVERLAY) :]
 
 
 def _tested(case: _Case) -> Finding:
@@ -100,7 +104,7 @@ def _tested(case: _Case) -> Finding:
         if binding.requirement not in case.instruction:
             return _failed("The instruction does not ask for what a unit tests.", binding.requirement)
     asked = case.instruction.partition(HEADING)[2].count("\n- ")
-    units = [path for path in case.tests if path.startswith(UNITS) and not path.endswith("/00-seed")]
+    units = [path for path in case.tests if path.startswith(f"{UNITS}/") and path != SEED_UNIT]
     if asked > len(units):
         return _failed(f"There are {asked} further requirements and {len(units)} units.", HEADING)
     return _passed("Every requirement has its unit.") if case.tests else _failed("There are no tests.")
@@ -129,14 +133,22 @@ def _no_test_paths(case: _Case) -> Finding:
 
 def _not_in_image(case: _Case) -> Finding:
     """No file of the image has the content of a test, of the solution, or of what was taken away."""
-    secret = {file.data: path for path, file in case.task.files.items() if path.startswith(("solution/", "tests/"))}
-    public = {file.data: path for path, file in case.task.under("tests/pristine").items()}
+    secret = {
+        file.data: path for path, file in case.task.files.items() if path.startswith(("solution/", "tests/"))
+    }
+    public = {file.data: path for path, file in case.task.under(PRISTINE).items()}
     held = {file.data: path for path, file in case.task.under(HELD).items()}
     for path, file in case.task.under("environment").items():
-        leaks = file.data in held or (file.data in secret and file.data not in public and path != "Dockerfile")
+        leaks = file.data in held or (
+            file.data in secret and file.data not in public and path != "Dockerfile"
+        )
         if leaks and len(file.data) >= MIN_SECRET:
-            return _failed(f"environment/{path} has the content of {held.get(file.data) or secret[file.data]}.", path)
-    return _passed("No file of the image has the content of a test, of the solution, or of an original set aside.")
+            return _failed(
+                f"environment/{path} has the content of {held.get(file.data) or secret[file.data]}.", path
+            )
+    return _passed(
+        "No file of the image has the content of a test, of the solution, or of an original set aside."
+    )
 
 
 def _not_hardcoded(case: _Case) -> Finding:
@@ -161,7 +173,11 @@ def _graded_apart(case: _Case) -> Finding:
     if not case.task.separate:
         if case.bindings:
             return _failed("An evolved task has to be graded in a container of its own.")
-        return Verdict.NOT_APPLICABLE, "A seed may be graded in the solver's container; its first evolution ends that.", ""
+        return (
+            Verdict.NOT_APPLICABLE,
+            "A seed may be graded in the solver's container; its first evolution ends that.",
+            "",
+        )
     if not case.task.config.artifacts:
         return _failed("Nothing leaves the solver's container: there are no artifacts.")
     return _passed("The tests run apart, on declared artifacts.")
@@ -195,9 +211,15 @@ def _bounded(case: _Case) -> Finding:
     sizes = {path: len(file.data) for path, file in case.task.files.items()}
     largest = max(sizes, key=lambda path: sizes[path])
     if sizes[largest] > MAX_FILE or sum(sizes.values()) > MAX_TASK:
-        return _failed(f"The task has {sum(sizes.values())} bytes, {largest} alone {sizes[largest]}.", largest)
+        return _failed(
+            f"The task has {sum(sizes.values())} bytes, {largest} alone {sizes[largest]}.", largest
+        )
     unit = next((unit for unit in _units(case) if sizes[unit] > MAX_UNIT), "")
-    return _failed(f"{unit} has {sizes[unit]} bytes.", unit) if unit else _passed(f"{sum(sizes.values())} bytes in all.")
+    return (
+        _failed(f"{unit} has {sizes[unit]} bytes.", unit)
+        if unit
+        else _passed(f"{sum(sizes.values())} bytes in all.")
+    )
 
 
 CHECKS: Mapping[str, Callable[[_Case], Finding]] = {

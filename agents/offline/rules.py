@@ -1,4 +1,4 @@
-"""What a single choice may not be. The reviewer holds plans to these; the proposer heeds those it was told of.
+"""What a single choice may not be. The reviewer holds plans to it; the proposer heeds what it was told.
 
 Each rule is a function of the brief and one choice that returns why not, as half a sentence, or "".
 """
@@ -57,7 +57,9 @@ def not_harder(brief: Brief, choice: Choice) -> str:
     """What is new must be new to the sequence, and its tool no more common than the one it replaces."""
     label, pairs = choice.variant.label, brief.sequence.pairs
     if choice.operator.direction is Direction.SCENARIO:
-        return "the sequence has this scenario already" if any(pair.scenario == label for pair in pairs) else ""
+        return (
+            "the sequence has this scenario already" if any(pair.scenario == label for pair in pairs) else ""
+        )
     if any(pair.skill == label for pair in pairs):
         return "the sequence has this skill already"
     old = next((pair for pair in pairs if pair.key == choice.subject.pair), None)
@@ -83,6 +85,8 @@ def broken(brief: Brief, choice: Choice, criterion: str) -> str:
 def words_over_cap(brief: Brief, plan: PlanDraft, texts: list[str]) -> int:
     """By how many words the instruction would be over its cap; at most 0 where it fits."""
     base = brief.composition if brief.composition.seed_instruction else begun(brief.task)
-    added = tuple(Requirement(key=change.pair.key, text=text) for change, text in zip(plan.changes, texts, strict=True))
+    added = tuple(
+        Requirement(key=change.pair.key, text=text) for change, text in zip(plan.changes, texts, strict=True)
+    )
     whole: Composition = base.model_copy(update={"requirements": (*base.requirements, *added)})
     return len(rendered(whole).split()) - word_cap(whole)

@@ -12,11 +12,11 @@ for step in "$here"/steps/*; do
 done
 """
 
-SEED_STEP = """# The seed's own solution, unchanged.
+SEED_STEP_TEXT = """# The seed's own solution, unchanged.
 exec {interpreter} "$(dirname "$0")/../seed-solve.sh"
 """
 
-SEED_UNIT = """# The seed's own test, unchanged.
+SEED_UNIT_TEXT = """# The seed's own test, unchanged.
 exec {interpreter} "$(dirname "$0")/../seed-test.sh"
 """
 

@@ -222,14 +222,16 @@ class Script:
             self._note(name, arguments, heredoc)
 
     def _script_of(self, name: str, words: list[str | None]) -> str:
-        word = next((word for word in words[1:] if word and not word.startswith("-")), None) if name in SHELLS else words[0]
+        word = (
+            next((word for word in words[1:] if word and not word.startswith("-")), None)
+            if name in SHELLS
+            else words[0]
+        )
         return self.absolute(word) or "" if word and "/" in word else ""
 
     def _note(self, name: str, arguments: tuple[str | None, ...], heredoc: str | None) -> None:
         found: Effects = effects(name, arguments, heredoc, self)
-        self.commands.append(
-            Command(name, self.block, found.reads, found.writes, found.removes, found.known)
-        )
+        self.commands.append(Command(name, self.block, found.reads, found.writes, found.removes, found.known))
         self.files.update(found.writes)
         self.files.difference_update(found.removes)
 

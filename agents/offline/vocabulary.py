@@ -7,14 +7,22 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-COMMON = (
-    "[ test true : export set cd echo printf mkdir rm touch chmod cat ls cp mv exit return local read source . wait "
-    "shift eval exec unset trap pwd sleep find xargs grep sort sed awk cut wc head tr tail uniq date basename dirname "
-    "seq tee paste tar split du rsync perl readlink md5sum diff rev ln gzip comm tac bash sh"
-).split()
+COMMON = """
+    [ test true : export set cd echo printf mkdir rm touch chmod cat ls cp mv exit return local read source .
+    wait shift eval exec unset trap pwd sleep find xargs grep sort sed awk cut wc head tr tail uniq date
+    basename dirname seq tee paste tar split du rsync perl readlink md5sum diff rev ln gzip comm tac bash sh
+""".split()
 """Most common first: builtins and plumbing, then the order of use in the NL2Bash corpus (`data/`)."""
 
-PLUMBING = frozenset(COMMON[: COMMON.index("find")]) | {"xargs", "tee", "bash", "sh", "date", "basename", "dirname"}
+PLUMBING = frozenset(COMMON[: COMMON.index("find")]) | {
+    "xargs",
+    "tee",
+    "bash",
+    "sh",
+    "date",
+    "basename",
+    "dirname",
+}
 """Commands that carry no skill of their own where another one stands beside them."""
 
 VERBS = MappingProxyType(
@@ -76,11 +84,14 @@ WRAPPERS = frozenset("exec env sudo time nice nohup command builtin stdbuf xargs
 """Commands that run the command named by their arguments."""
 
 PURE = frozenset(
-    "[ test true false : export set cd echo printf ls exit return local read wait shift unset trap pwd sleep grep egrep "
-    "fgrep cut wc head tail tr uniq paste join comm diff cmp date basename dirname seq readlink realpath md5sum "
-    "sha1sum sha256sum sha512sum b2sum cksum cat tac rev nl fold fmt pr expand unexpand column od xxd hexdump strings "
-    "jq bc dc zcat bzcat xzcat file stat du df find chmod chown mkdir rmdir rm expr factor numfmt base64 base32 basenc "
-    "tsort shuf awk sed sort test command which type hash id whoami uname declare typeset readonly".split()
+    """
+    [ test true false : export set cd echo printf ls exit return local read wait shift unset trap pwd sleep
+    grep egrep fgrep cut wc head tail tr uniq paste join comm diff cmp date basename dirname seq readlink
+    realpath md5sum sha1sum sha256sum sha512sum b2sum cksum cat tac rev nl fold fmt pr expand unexpand column
+    od xxd hexdump strings jq bc dc zcat bzcat xzcat file stat du df find chmod chown mkdir rmdir rm expr
+    factor numfmt base64 base32 basenc tsort shuf awk sed sort command which type hash id whoami uname
+    declare typeset readonly
+    """.split()
 )
 """Commands that write nothing but their output, unless `IN_PLACE` or `OUTPUT_OPTIONS` says so."""
 

@@ -53,7 +53,9 @@ class Words:
         return join(parts)
 
     def _expansion(self, node: Node) -> str | None:
-        names = [child for child in node.named_children if child.type in ("variable_name", "special_variable_name")]
+        names = [
+            child for child in node.named_children if child.type in ("variable_name", "special_variable_name")
+        ]
         plain = text(node) in (f"${text(names[0])}", f"${{{text(names[0])}}}") if names else False
         return self.variables.get(text(names[0])) if plain else None
 
@@ -103,7 +105,11 @@ def command_words(node: Node) -> Iterator[Node]:
     for child in node.children:
         if child.type == "command_name":
             yield child.children[0]
-        elif child.is_named and child.type not in ("variable_assignment", "file_redirect", "herestring_redirect"):
+        elif child.is_named and child.type not in (
+            "variable_assignment",
+            "file_redirect",
+            "herestring_redirect",
+        ):
             yield child
 
 

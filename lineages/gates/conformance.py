@@ -13,6 +13,7 @@ from agents.composition import is_frame
 from agents.plan import Binding
 from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
 from lineages.gates.trials import Trial, TrialOutcome, outcome, trial
+from sandboxes.base import ExecResult
 from sandboxes.task import INSTRUCTION
 from sandboxes.trial import oracle_without
 
@@ -64,7 +65,7 @@ def _strays(subject: Subject) -> Iterator[str]:
 def _ablations(subject: Subject) -> Outcome:
     """Run the solution once for each changed pair, without that pair's block."""
     done: Trial | None = None
-    commands = ()
+    commands: tuple[ExecResult, ...] = ()
     for binding in subject.bindings:
         done = trial(subject, oracle_without([binding.solution_block]))
         commands += done.commands

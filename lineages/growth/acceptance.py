@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 
@@ -16,7 +15,7 @@ from lineages.lifecycle import move
 
 
 def accept(
-    evolution: Evolution, candidate: Candidate, *, token: str = "", by: Any = None, reason: str = ""
+    evolution: Evolution, candidate: Candidate, *, token: str = "", by: User | None = None, reason: str = ""
 ) -> None:
     """Give out k, make the environment, end the evolution and start the next generation's, or none of it.
 

@@ -7,19 +7,19 @@ import hashlib
 import json
 import random
 from dataclasses import asdict, dataclass
-from typing import Any
 
-from agents.authors import author as named_author
-from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Max, Q
+from django.db.models import Max
 from django.db.models.functions import Now
 
+from agents.authors import author as named_author
 from agents.plan import Direction, Effort
+from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
 from lineages.gates import profile as gate_profile
 from lineages.growth.models import Attempt, Evolution, Recipe
 from lineages.library.models import Environment
-from lineages.lifecycle import Stale, move
+from lineages.lifecycle import Move, Stale, move
 from lineages.lifecycle import cancel as cancel_row
 
 ALL_DIRECTIONS = tuple(Direction)
@@ -63,7 +63,7 @@ class RecipeSettings:
 
 
 def start(
-    parent: Environment, settings: RecipeSettings, *, generations: int = 1, by: Any = None
+    parent: Environment, settings: RecipeSettings, *, generations: int = 1, by: User | None = None
 ) -> Evolution:
     """A new evolution from `parent`, and from its child, and so on, for `generations`.
 
@@ -91,7 +91,7 @@ def continue_from(evolution: Evolution) -> Evolution | None:
 
 
 def _create(
-    parent: Environment, recipe: Recipe, generations: int, *, by: Any, previous: Evolution | None
+    parent: Environment, recipe: Recipe, generations: int, *, by: User | None, previous: Evolution | None
 ) -> Evolution:
     with transaction.atomic():
         ordinal = (parent.evolutions.aggregate(last=Max("ordinal"))["last"] or 0) + 1
@@ -115,7 +115,7 @@ def _order(recipe: Recipe, parent_digest: str, ordinal: int) -> str:
     return ",".join(directions)
 
 
-def cancel(evolution: Evolution, *, by: Any, reason: str = "") -> None:
+def cancel(evolution: Evolution, *, by: User | None, reason: str = "") -> None:
     """End an open evolution, whoever works on it. Raises `Stale` when it has ended already."""
     evolution.refresh_from_db()
     if evolution.ended and evolution.status != Evolution.Status.FAILED:
@@ -127,21 +127,29 @@ def cancel(evolution: Evolution, *, by: Any, reason: str = "") -> None:
         cancel_row(evolution, Evolution.Status.CANCELLED, reason=reason or "cancelled", by=by)
 
 
-def pause(evolution: Evolution, *, by: Any) -> None:
+def pause(evolution: Evolution, *, by: User | None) -> None:
     """No further step is claimed; a running step ends first."""
-    Evolution.objects.filter(pk=evolution.pk, paused_at=None).update(paused_at=Now())
+    if Evolution.objects.filter(pk=evolution.pk, paused_at=None).update(paused_at=Now()):
+        _note(evolution, "paused", by)
 
 
-def resume(evolution: Evolution, *, by: Any) -> None:
-    Evolution.objects.filter(pk=evolution.pk).update(paused_at=None)
+def resume(evolution: Evolution, *, by: User | None) -> None:
+    """Take work up again where it was."""
+    if Evolution.objects.filter(pk=evolution.pk, paused_at__isnull=False).update(paused_at=None):
+        _note(evolution, "resumed", by)
 
 
-def move_back(evolution: Evolution, *, by: Any) -> None:
+def _note(evolution: Evolution, what: str, by: User | None) -> None:
+    """Pausing is a column, not a status; the history tells of it all the same."""
+    evolution.refresh_from_db()
+    status = evolution.status
+    Move.objects.create(
+        kind=evolution.kind, row=evolution.pk, from_status=status, to_status=status, reason=what, by=by
+    )
+
+
+def move_back(evolution: Evolution, *, by: User | None) -> None:
     """Put a failed evolution back where it failed, with its faults forgotten. Raises `Stale`."""
     if evolution.status != Evolution.Status.FAILED:
         raise Stale(f"evolution {evolution.pk} is {evolution.status}, not failed")
     move(evolution, evolution.failed_in, by=by, reason="moved back", faults=0, fault="", failed_in="")
-
-
-def open_evolutions() -> Q:
-    return ~Q(status__in=Evolution.ENDED)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from django.db.models import (
     Case,
-    Count,
     Exists,
     F,
-    Max,
+    Model,
     OuterRef,
     Prefetch,
     Q,
@@ -74,7 +73,7 @@ def narrowed(found: QuerySet[Lineage], text: str, state: str, sort: str) -> Quer
     if text:
         found = found.filter(Q(slug__icontains=text) | Q(title__icontains=text) | Q(domain__icontains=text))
     if state:
-        found = found.filter(state=state)
+        found = found.filter(Q(state=state))
     column = F(SORTS.get(sort.lstrip("-"), "newest"))
     descending = sort.startswith("-") or sort.lstrip("-") not in SORTS
     order = column.desc(nulls_last=True) if descending else column.asc(nulls_last=True)
@@ -91,7 +90,9 @@ def with_work() -> QuerySet[Evolution]:
     return Evolution.objects.select_related("lineage", "parent__lineage", "recipe").annotate(
         direction=Coalesce(Subquery(open_one.values("direction")[:1]), Value("")),
         plan=Subquery(plans.values("pk")[:1]),
-        summary=Coalesce(Subquery(plans.values(text=KT("draft_json__summary"))[:1]), Value(""), output_field=TextField()),
+        summary=Coalesce(
+            Subquery(plans.values(text=KT("draft_json__summary"))[:1]), Value(""), output_field=TextField()
+        ),
         candidate=Subquery(candidates.values("pk")[:1]),
         tries=Subquery(open_one.values("ordinal")[:1]),
     )
@@ -146,16 +147,27 @@ def calls(evolution: Evolution) -> QuerySet[AgentCall]:
 
 
 def progress(evolution: Evolution) -> dict[str, int]:
-    """Counts that rise with everything the live page shows; equal counts mean that it shows all."""
-    return (
-        Evolution.objects.filter(pk=evolution.pk)
-        .annotate(tried=Count("attempts", distinct=True), planned=Count("attempts__plans", distinct=True))
-        .annotate(built=Count("attempts__candidates", distinct=True))
-        .annotate(gates=Count("attempts__candidates__audit__results", distinct=True))
-        .annotate(reviews=Count("attempts__plans__reviews", distinct=True), asked=Max("attempts__calls__id"))
-        .values("version", "paused_at", "faults", "tried", "planned", "built", "gates", "reviews", "asked")
-        .get()
-    )
+    """Facts that change with everything the live page shows; equal ones mean that it shows all.
+
+    Rows are only ever added, and an attempt closes with a move or another attempt, so that the newest key
+    of each kind tells. One query: counting over joins would multiply them with each other.
+    """
+    newest = {
+        "tried": _newest(Attempt, "evolution"),
+        "planned": _newest(Plan, "attempt__evolution"),
+        "built": _newest(Candidate, "attempt__evolution"),
+        "answered": _newest(GateResult, "audit__candidate__attempt__evolution"),
+        "plan_reviewed": _newest(Review, "plan__attempt__evolution"),
+        "candidate_reviewed": _newest(Review, "candidate__attempt__evolution"),
+        "asked": _newest(AgentCall, "attempt__evolution"),
+    }
+    return Evolution.objects.values("version", "paused_at", "faults").annotate(**newest).get(pk=evolution.pk)
+
+
+def _newest(model: type[Model], evolution: str) -> Subquery:
+    """The newest key among the rows of an evolution."""
+    rows = model._default_manager.filter(**{evolution: OuterRef("pk")})
+    return Subquery(rows.order_by("-pk").values("pk")[:1])
 
 
 def _delta(environment: Environment) -> float | None:

@@ -15,7 +15,7 @@ from lineages.growth.forms import LineageFilter, StartForm
 from lineages.growth.models import Evolution
 from lineages.library.models import Environment, Lineage
 from lineages.lifecycle import Stale
-from lineages.pages import nothing_new, page, stamp
+from lineages.pages import nothing_new, page, person, stamp
 from lineages.templatetags.pages import words
 
 COLUMNS = (
@@ -112,7 +112,7 @@ def evolution_start(request: HttpRequest, pk: int) -> HttpResponse:
     if form.is_valid():
         try:
             evolution = evolving.start(
-                parent, form.settings(), generations=form.cleaned_data["generations"], by=request.user
+                parent, form.settings(), generations=form.cleaned_data["generations"], by=person(request)
             )
             return redirect("evolution_detail", pk=evolution.pk)
         except (evolving.CannotStart, ValueError) as reason:
@@ -126,7 +126,7 @@ def evolution_start(request: HttpRequest, pk: int) -> HttpResponse:
 def environment_verify(request: HttpRequest, pk: int) -> HttpResponse:
     """Have the gates look at an environment again; its page shows how that goes."""
     environment = get_object_or_404(Environment.objects.select_related("lineage"), pk=pk)
-    jobs.request_audit(environment, request.user)  # type: ignore[arg-type]  # login is required
+    jobs.request_audit(environment, person(request))
     messages.success(request, "Verification is queued; its results appear under Gates.")
     return redirect("environment_detail", pk=pk)
 
@@ -158,21 +158,21 @@ def evolution_act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
 
 
 def _cancel(evolution: Evolution, request: HttpRequest) -> None:
-    evolving.cancel(evolution, by=request.user, reason=request.POST.get("reason", "")[:500])
+    evolving.cancel(evolution, by=person(request), reason=request.POST.get("reason", "")[:500])
 
 
 def _pause(evolution: Evolution, request: HttpRequest) -> None:
     if evolution.ended:
         raise Stale(f"evolution {evolution.pk} is already {evolution.status}")
-    evolving.pause(evolution)
+    evolving.pause(evolution, by=person(request))
 
 
 def _resume(evolution: Evolution, request: HttpRequest) -> None:
-    evolving.resume(evolution)
+    evolving.resume(evolution, by=person(request))
 
 
 def _move_back(evolution: Evolution, request: HttpRequest) -> None:
-    evolving.move_back(evolution, by=request.user)
+    evolving.move_back(evolution, by=person(request))
 
 
 _ACTIONS: dict[str, Callable[[Evolution, HttpRequest], None]] = {

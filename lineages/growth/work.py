@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from agents.authors import author
 from django.db.models.functions import Now
 from pydantic import BaseModel
 
+from agents.authors import author
 from agents.plan import Judgement
 from agents.roles import AgentsError, Author
 from lineages.growth.models import Attempt, Evolution, Recipe, Review, ReviewedCriterion
@@ -92,7 +92,7 @@ class Work:
         return self.evolution.attempts.filter(outcome=Attempt.Outcome.OPEN).first()
 
     def ask(self, role: str, question: Callable[[], T], *, about: str) -> Answered[T]:
-        """Ask a role in a thread, keeping the lease alive; a refusal is an answer, other errors are raised."""
+        """Ask a role in a thread and keep the lease alive. A refusal is an answer; other errors are raised."""
         started_at, clock = datetime.now(UTC), time.monotonic()
         value, refusal = None, None
         with ThreadPoolExecutor(max_workers=1) as pool:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from django.db import transaction
-from sandboxes.slots import Slots
 
 from agents.roles import Author
 from lineages.gates import profile
@@ -27,6 +26,7 @@ from lineages.library.snapshots import load
 from lineages.lifecycle import Lease, LeaseLost, beating, claim
 from sandboxes.base import ExecResult, Limits
 from sandboxes.errors import SandboxError
+from sandboxes.slots import Slots
 from sandboxes.text import clean
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agents.authors import author
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
+from agents.authors import author
 from agents.plan import Composition
 from lineages import difficulty
 from lineages.library.models import Environment, Lineage

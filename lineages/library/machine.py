@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from functools import cache
 
 from django.conf import settings
-from sandboxes.backends import open_backend
-from sandboxes.slots import Slots, slots as machine_slots
 
 from agents.roles import Author
 from lineages.library.models import Audit
 from lineages.lifecycle import Leased
+from sandboxes.backends import open_backend
 from sandboxes.base import Backend
 from sandboxes.errors import MachineFault
+from sandboxes.slots import Slots
+from sandboxes.slots import slots as machine_slots
 
 
 def backend() -> Backend:
@@ -33,6 +34,7 @@ def _opened(process: int) -> Backend:
         settings.SANDBOX,
         instance=settings.INSTANCE,
         folder=settings.SANDBOXES,
+        docker_host=settings.DOCKER_HOST,
         build_network=settings.BUILD_NETWORK,
     )
     if settings.SANDBOX == "auto" and opened.provisional and Audit.objects.filter(backend="docker").exists():
@@ -48,8 +50,8 @@ def backend_for(author: Author) -> Backend:
     opened = backend()
     if opened.provisional and not (author.trusted or settings.UNTRUSTED_IN_BUBBLEWRAP):
         raise MachineFault(
-            f"What the author {author.name!r} makes is not trusted in {opened.name}. Start a Docker engine, or set "
-            "ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true."
+            f"What the author {author.name!r} makes is not trusted in {opened.name}. "
+            "Start a Docker engine, or set ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true."
         )
     return opened
 

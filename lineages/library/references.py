@@ -36,7 +36,7 @@ def find(reference: str) -> Environment:
 def _by_digest(prefix: str) -> Environment:
     if len(prefix) < SHORTEST_PREFIX or set(prefix) - set("0123456789abcdef"):
         raise NoSuchEnvironment(
-            f"{prefix!r} is neither <lineage>/g<generation> nor {SHORTEST_PREFIX} or more hex digits of a digest"
+            f"{prefix!r} is neither <lineage>/g<generation> nor at least {SHORTEST_PREFIX} digits of a digest"
         )
     found = list(
         Environment.objects.select_related("lineage", "snapshot").filter(snapshot__digest__startswith=prefix)[

@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
-from pygments.lexers import BashLexer, TextLexer, get_lexer_for_filename
+from pygments.lexers import TextLexer, get_lexer_for_filename
 from pygments.util import ClassNotFound
 
 MARKDOWN_CHARACTERS = 100_000
@@ -31,6 +31,8 @@ OUTPUT_TAIL = 150
 DIFF_LINES_EACH = 1_500
 DIFF_LINES = 400
 DIFF_FILES = 60
+DIFF_SHORT = 60
+_READ_FIRST = ("instruction.md", "task.toml", "solution/", "tests/units/", "tests/", "environment/")
 
 _TAGS = {
     *("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "pre", "code", "em", "strong", "a", "s"),
@@ -63,6 +65,11 @@ class FileDiff:
     lines: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def short(self) -> bool:
+        """Whether it is read at a glance; longer ones start closed."""
+        return 0 < len(self.lines) <= DIFF_SHORT
+
 
 def visible(text: str) -> str:
     """The text with every character that could hide or reorder others written out."""
@@ -71,7 +78,7 @@ def visible(text: str) -> str:
 
 def markdown(text: str) -> Shown:
     """CommonMark with tables. Raw HTML shows as text; images are not loaded; only web and mail links live."""
-    notes = ()
+    notes: tuple[str, ...] = ()
     if len(text) > MARKDOWN_CHARACTERS:
         notes = (f"Only the first {MARKDOWN_CHARACTERS:,} of {len(text):,} characters are shown.",)
     rendered = _parser().render(visible(text.replace("\r\n", "\n")[:MARKDOWN_CHARACTERS]))
@@ -108,14 +115,19 @@ def output(data: bytes, cut: int = 0) -> Shown:
 
 
 def differences(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[FileDiff]:
-    """Per file in path order; both mappings hold only the files that differ."""
-    paths = sorted({*before, *after})
+    """What a reviewer reads first comes first; both mappings hold only the files that differ."""
+    paths = sorted({*before, *after}, key=_reading_order)
     shown = [_file_diff(path, before.get(path), after.get(path)) for path in paths[:DIFF_FILES]]
     if len(paths) > DIFF_FILES:
         shown.append(
             FileDiff("…", "more", notes=(f"{len(paths) - DIFF_FILES} more changed files are not shown.",))
         )
     return shown
+
+
+def _reading_order(path: str) -> tuple[int, str]:
+    rank = next((at for at, start in enumerate(_READ_FIRST) if path.startswith(start)), len(_READ_FIRST))
+    return rank + path.startswith("tests/pristine/"), path
 
 
 def _parser() -> MarkdownIt:
@@ -132,27 +144,27 @@ def _demote(state: object) -> None:
 
 
 def _lexer(path: str, text: str) -> Lexer:
-    if len(text) > CODE_BYTES:
-        return TextLexer(stripnl=False)
-    if text.startswith("#!") and "sh" in text.split("\n", 1)[0]:
-        return BashLexer(stripnl=False)
+    """By the name, or for a script without a suffix by its first line; what is very long stays plain."""
+    script = text.startswith("#!") and "sh" in text.split("\n", 1)[0]
+    name = "plain.txt" if len(text) > CODE_BYTES else "script.sh" if script else path
     try:
-        return get_lexer_for_filename(path, stripnl=False)
+        lexer: Lexer = get_lexer_for_filename(name, stripnl=False)
     except ClassNotFound:
-        return TextLexer(stripnl=False)
+        lexer = TextLexer(stripnl=False)
+    return lexer
 
 
 def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
+    notes: list[str] = []
     try:
-        text, notes = data.decode("utf-8"), ()
+        text = data.decode("utf-8")
     except UnicodeDecodeError:
-        text, notes = (
-            data.decode("utf-8", errors="replace"),
-            ("Not UTF-8: bytes that do not decode show as \ufffd.",),
-        )
+        text = data.decode("utf-8", errors="replace")
+        notes.append("Not UTF-8: bytes that do not decode show as \ufffd.")
     if "\r\n" in text:
-        text, notes = text.replace("\r\n", "\n"), (*notes, "Lines end in CR LF.")
-    return text.removesuffix("\n"), notes
+        text = text.replace("\r\n", "\n")
+        notes.append("Lines end in CR LF.")
+    return text.removesuffix("\n"), tuple(notes)
 
 
 def _capped(lines: list[str], head: int, tail: int) -> tuple[list[str], tuple[str, ...]]:

@@ -13,7 +13,6 @@ from lineages.library import blobs
 from lineages.library.models import AgentCall, Audit, Environment, GateResult, Snapshot, SnapshotFile
 from lineages.lifecycle import Move
 
-
 TERMS = (
     ("L", "execution length"),
     ("N", "scenario novelty, nats"),
@@ -24,7 +23,7 @@ TERMS = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the file tree: a folder (no `file`) or a file; `change` against the parent is new or changed."""
+    """A line of the file tree: a folder, or a `file` with its `change` against the parent (new, changed)."""
 
     depth: int
     name: str
@@ -110,8 +109,9 @@ def _measured(of: difficulty.Difficulty) -> tuple[float, ...]:
 
 
 def _terms(values: tuple[float, ...], before: tuple[float, ...] | None) -> list[Term]:
-    deltas = [new - old for new, old in zip(values, before, strict=True)] if before else [None] * len(TERMS)
-    return [Term(*name, value, delta) for name, value, delta in zip(TERMS, values, deltas, strict=True)]
+    if before is None:
+        return [Term(*name, value, None) for name, value in zip(TERMS, values, strict=True)]
+    return [Term(*name, new, new - old) for name, new, old in zip(TERMS, values, before, strict=True)]
 
 
 def _content(file: SnapshotFile | None) -> tuple[str, int, str] | None:

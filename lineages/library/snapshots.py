@@ -19,7 +19,9 @@ def store(task: Task) -> Snapshot:
         )
         if new:
             SnapshotFile.objects.bulk_create(
-                SnapshotFile(snapshot=snapshot, path=path, mode=file.mode, link=file.link or "", blob_id=digest)
+                SnapshotFile(
+                    snapshot=snapshot, path=path, mode=file.mode, link=file.link or "", blob_id=digest
+                )
                 for (path, file), digest in zip(task.files.items(), digests, strict=True)
             )
     return snapshot
@@ -27,6 +29,5 @@ def store(task: Task) -> Snapshot:
 
 def load(snapshot: Snapshot) -> Task:
     """The task as it was stored. Raises `FileNotFoundError` when the blob folder has lost a file."""
-    return Task.of(
-        {row.path: TaskFile(blobs.read(row.blob_id), row.mode, row.link or None) for row in snapshot.files.all()}
-    )
+    rows = snapshot.files.all()
+    return Task.of({row.path: TaskFile(blobs.read(row.blob_id), row.mode, row.link or None) for row in rows})

@@ -133,7 +133,7 @@ def _placed(items: Sequence[Item]) -> Iterator[Node]:
     for item in items:
         children[item.parent if item.parent in known else ""].append(item)
     fresh = count()
-    stack = [(item, None) for item in reversed(children[""])]
+    stack: list[tuple[Item, int | None]] = [(item, None) for item in reversed(children[""])]
     while stack:
         item, given = stack.pop()
         lane = next(fresh) if given is None else given

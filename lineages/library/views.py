@@ -68,7 +68,7 @@ def environment_file(request: HttpRequest, pk: int, path: str = "") -> HttpRespo
     chosen = _chosen(files, path)
     context = {
         "environment": environment,
-        "entries": shelf.entries(files, parents),
+        "entries": list(shelf.entries(files, parents)),
         "chosen": chosen,
         "shown": _shown(chosen),
     }

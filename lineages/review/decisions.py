@@ -6,8 +6,7 @@ the evolution and the other raises `Stale` and leaves no review.
 
 from __future__ import annotations
 
-from typing import Any
-
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from lineages.growth.acceptance import accept
@@ -24,7 +23,7 @@ class ReasonNeeded(ValueError):
     """Rejecting and asking for changes need a sentence that says why."""
 
 
-def decide_plan(plan: Plan, *, version: int, decision: str, comment: str, by: Any) -> Evolution:
+def decide_plan(plan: Plan, *, version: int, decision: str, comment: str, by: User) -> Evolution:
     """Approve (building), reject (the attempt is closed) or ask for changes (a new round, no budget used).
 
     Raises `Stale` unless the plan is the newest of an evolution that waits for its approval at `version`.
@@ -46,7 +45,7 @@ def decide_plan(plan: Plan, *, version: int, decision: str, comment: str, by: An
 
 
 def decide_candidate(
-    candidate: Candidate, *, version: int, decision: str, comment: str, by: Any
+    candidate: Candidate, *, version: int, decision: str, comment: str, by: User
 ) -> Evolution:
     """Sign off (accepted), reject (the attempt is closed) or ask for changes (a repair, no budget used).
 
@@ -75,7 +74,7 @@ def _check(evolution: Evolution, status: str, version: int, *, newest: bool) -> 
         raise Stale(f"evolution {evolution.pk} has moved on: it is {evolution.status}")
 
 
-def _review(decision: str, comment: str, by: Any, **of: Plan | Candidate) -> None:
+def _review(decision: str, comment: str, by: User, **of: Plan | Candidate) -> None:
     if decision != Decision.APPROVE and not comment.strip():
         raise ReasonNeeded("Say in a sentence why: it stays with the decision.")
     Review.objects.create(

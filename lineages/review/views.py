@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from django.contrib import messages
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Model, Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
@@ -16,12 +16,13 @@ from lineages.growth import overview
 from lineages.growth.models import Candidate, Evolution, Plan, Review
 from lineages.library import alignment, rendering, shelf
 from lineages.lifecycle import Stale
-from lineages.pages import page
+from lineages.pages import page, person
 from lineages.review.decisions import decide_candidate, decide_plan
 from lineages.review.forms import DecisionForm
 from lineages.templatetags.pages import since, words
 
 Page = Callable[..., HttpResponse]
+Row = TypeVar("Row", bound=Model)
 
 
 class Decide(Protocol):
@@ -60,7 +61,7 @@ def _decided(
     if not form.is_valid():
         return show(request, row, form=form, status=422)
     try:
-        decide(row, **form.cleaned_data, decision=decision, by=request.user)
+        decide(row, **form.cleaned_data, decision=decision, by=person(request))
     except Stale:
         return _stale(request, row, decision, show)
     sentence = f"Stored: {words(decision)} by you."
@@ -159,7 +160,7 @@ def _candidate(pk: int) -> Candidate:
     return get_object_or_404(rows.prefetch_related(Prefetch("bindings")), pk=pk)
 
 
-def _with_evolution(rows: QuerySet[Any]) -> QuerySet[Any]:
+def _with_evolution(rows: QuerySet[Row]) -> QuerySet[Row]:
     return rows.select_related(
         "attempt__evolution__lineage", "attempt__evolution__recipe", "attempt__evolution__parent__lineage"
     )

@@ -92,7 +92,9 @@ def since(when: datetime, now: datetime) -> str:
 
 @register.filter
 def seconds(value: float) -> str:
-    """A duration: `0.42 s`, `12 s`, `3 min 05 s`."""
+    """A duration: `4 ms`, `1.25 s`, `12 s`, `3 min 05 s`."""
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
     if value < 10:
         return f"{value:.2f} s"
     if value < 60:

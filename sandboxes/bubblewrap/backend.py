@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -18,12 +19,23 @@ from sandboxes import dockerfile
 from sandboxes.base import Image, Limits, Sandbox
 from sandboxes.bubblewrap.box import BubblewrapSandbox
 from sandboxes.bubblewrap.cgroups import Cgroup, homes
-from sandboxes.bubblewrap.view import Tree, bwrap, check, make_skeleton, overlay_works, remove_tree
+from sandboxes.bubblewrap.view import (
+    Tree,
+    bwrap,
+    check,
+    give,
+    lowered,
+    make_skeleton,
+    overlay_works,
+    reachable,
+    remove_tree,
+)
 from sandboxes.context import dockerfile_text
 from sandboxes.digests import content_digest
 from sandboxes.errors import MachineFault
 from sandboxes.files import TaskFile
 
+OPEN_PLACE = Path("/var/lib/envevo/bubblewrap")
 OS_RELEASE = Path("/etc/os-release")
 
 
@@ -38,8 +50,10 @@ class BubblewrapBackend:
     provisional = True
 
     def __init__(self, *, folder: Path) -> None:
-        self._images = folder / "images"
-        self._boxes = folder / "boxes"
+        folder.mkdir(parents=True, exist_ok=True)
+        home = folder if reachable(folder) else _open_folder(folder)
+        self._images = home / "images"
+        self._boxes = home / "boxes"
         for each in (self._images, self._boxes):
             each.mkdir(parents=True, exist_ok=True)
 
@@ -49,7 +63,10 @@ class BubblewrapBackend:
         ).stdout.split()[-1]
         system = "overlay" if self._overlay else "read-only"
         groups = ",".join(sorted(homes())) or "none"
-        return f"bubblewrap {version} {platform.machine()} {_system()} usr={system} cgroups={groups}"
+        user = "root" if os.geteuid() == 0 and not lowered() else "ordinary"
+        return (
+            f"bubblewrap {version} {platform.machine()} {_system()} usr={system} cgroups={groups} user={user}"
+        )
 
     def check(self) -> None:
         check()
@@ -102,6 +119,7 @@ class BubblewrapBackend:
         try:
             new.make()
             make_skeleton(new.root)
+            give(new.folder)
             box = BubblewrapSandbox(image, new, Limits(), Cgroup(()), self._overlay)
             box.write_files({}, image.workdir)
             box.write_files(copies, "/")
@@ -131,6 +149,13 @@ class BubblewrapBackend:
                 box.stop()
         finally:
             _forget(record, cgroup)
+
+
+def _open_folder(folder: Path) -> Path:
+    """For root alone: a place that the sandbox's user can reach, always the same one for a closed folder."""
+    home = OPEN_PLACE / hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
+    home.mkdir(parents=True, exist_ok=True)
+    return home
 
 
 def _forget(record: Path, cgroup: Cgroup) -> None:

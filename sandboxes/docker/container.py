@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import requests
 from docker import APIClient
-from docker.errors import NotFound
 from docker.types import LogConfig, Ulimit
 
 from sandboxes.base import ExecResult, Image, Limits
@@ -212,31 +212,38 @@ class DockerSandbox:
 
     def _mode(self, api: APIClient, path: str) -> int:
         """Go's file mode of `path` itself, 0 when it is missing. Links among its parents are followed."""
-        url = f"{api.base_url}/v{api.api_version}/containers/{self.name}/archive"
-        response = api.head(url, params={"path": path}, timeout=api.timeout)
-        if response.status_code == 404:
-            return 0
-        response.raise_for_status()
-        return int(_stat(response.headers)["mode"])
+        with self._archive(api, "HEAD", path) as response:
+            return 0 if response is None else _mode_in(response)
 
     def _read(self, reading: Reading, path: str, root: str) -> None:
-        api = self.engine.api
-        try:
-            chunks, info = api.get_archive(self.name, path, chunk_size=CHUNK)
-        except NotFound:
-            self._running(api)  # raises if it is the container that is not found
-            return
-        if info["mode"] & MODE_LINK:
-            return
-        with buffered(iter(chunks)) as stream:
-            reading.take(stream, base=posixpath.dirname(path), root=root)
+        with self._archive(self.engine.api, "GET", path) as response:
+            if response is None or _mode_in(response) & MODE_LINK:
+                return
+            with buffered(response.iter_content(CHUNK)) as stream:
+                reading.take(stream, base=posixpath.dirname(path), root=root)
         while reading.hard_links:
             self._read(reading, reading.hard_links.pop(), root)
 
+    @contextmanager
+    def _archive(self, api: APIClient, method: str, path: str) -> Iterator[requests.Response | None]:
+        """The archive endpoint's answer about `path`, None when it is missing.
 
-def _stat(headers: Mapping[str, str]) -> dict[str, Any]:
-    stat: dict[str, Any] = json.loads(base64.b64decode(headers["X-Docker-Container-Path-Stat"]))
-    return stat
+        Closed at the end even if it was not read: while one is open, the engine removes no container
+        (docker-py's `get_archive` leaves it open, and the removal then waited for 180 s).
+        """
+        url = f"{api.base_url}/v{api.api_version}/containers/{self.name}/archive"
+        with api.request(method, url, params={"path": path}, stream=True, timeout=api.timeout) as response:
+            if response.status_code == 404:
+                self._running(api)  # raises if it is the container that is not found
+                yield None
+            else:
+                response.raise_for_status()
+                yield response
+
+
+def _mode_in(response: requests.Response) -> int:
+    stat = json.loads(base64.b64decode(response.headers["X-Docker-Container-Path-Stat"]))
+    return int(stat["mode"])
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPException
 
 import requests
 import urllib3
@@ -11,7 +12,7 @@ from docker.errors import APIError, DockerException, NotFound
 
 from sandboxes.errors import MachineFault, SandboxDied, SandboxError
 
-FOREIGN = (DockerException, requests.RequestException, urllib3.exceptions.HTTPError, OSError)
+FOREIGN = (DockerException, requests.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError)
 
 # The engine's words for faults of its machine; an API error has no finer code than 500 for them.
 MACHINE_WORDS = ("no space left", "permission denied", "cannot connect", "cgroup", "disk quota")

@@ -13,7 +13,8 @@ from sandboxes.errors import SandboxesError
 
 OUR_IMAGES = "envevo"
 # Reading takes the square of these; no honest Dockerfile comes near.
-MAX_CHARACTERS = 128 * 1024
+MAX_CHARACTERS = 64 * 1024
+MAX_INSTRUCTIONS = 500
 MAX_DEPTH = 8
 
 
@@ -44,6 +45,8 @@ def check_policy(text: str) -> tuple[str, ...]:
     if len(text) > MAX_CHARACTERS:
         raise PolicyViolation(f"the Dockerfile has more than {MAX_CHARACTERS:,} characters", 1)
     lines = text.replace("\r\n", "\n").split("\n")
+    if len(instructions(text)) > MAX_INSTRUCTIONS:
+        raise PolicyViolation(f"the Dockerfile has more than {MAX_INSTRUCTIONS} instructions", 1)
     _check_characters(lines)
     _check_directives(lines)
     notes: list[str] = []
@@ -138,6 +141,7 @@ def _check_base(step: Instruction, known: Mapping[str, str]) -> None:
 
 def _check_image(image: str, step: Instruction, place: str) -> None:
     name = image.strip("\"'").lower()
+    image = image[:200]  # from here on it is only shown
     if OUR_IMAGES in re.split(r"[/:@]", name)[:-1] or name == OUR_IMAGES:
         raise PolicyViolation(f"{place}{image}: images of this installation may not be built on", step.line)
     if _IMAGE_ID.fullmatch(name) and not name.isdigit():

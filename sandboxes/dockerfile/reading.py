@@ -12,8 +12,9 @@ import json
 import posixpath
 import re
 import shlex
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dockerfile_parse.parser import image_from
 from dockerfile_parse.util import WordSplitter
@@ -117,11 +118,14 @@ def _end_of_heredoc(lines: list[str], at: int, word: str, *, strip: bool) -> int
 def _split_flags(value: str) -> tuple[tuple[str, ...], str]:
     """The leading `--…` words, quotes and backslashes taken off as BuildKit does, and the rest."""
     flags: list[str] = []
-    while value.startswith("--"):
-        flag, *rest = WordSplitter(value).split(maxsplit=1, dequote=False)
-        flags.append(_unquoted(flag or ""))
-        value = (rest[0] or "").strip() if rest else ""
-    return tuple(flags), value
+    splitter = WordSplitter(value)
+    end = 0
+    for word in splitter.split(dequote=False):
+        if not word or not word.startswith("--"):
+            break
+        flags.append(_unquoted(word))
+        end = splitter.stream.tell()
+    return tuple(flags), value[end:].strip()
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,11 @@ class Stage:
     name: str
     steps: tuple[tuple[Instruction, Mapping[str, str]], ...]
     """Each instruction with the variables that are known to it."""
-    env: Mapping[str, str]
+    env: ChainMap[str, str]
+    args: ChainMap[str, str]
+
+
+_BARE = Stage("", "", (), ChainMap(), ChainMap())
 
 
 def _stages(text: str) -> tuple[Stage, ...]:
@@ -142,9 +150,7 @@ def _stages(text: str) -> tuple[Stage, ...]:
             image, name = image_from(step.value)
             base = expand(image or "", globals_)
             parent = next((s for s in found if s.name and s.name == base.lower()), None)
-            found.append(
-                Stage(base, (name or "").lower(), *((parent.steps, parent.env) if parent else ((), {})))
-            )
+            found.append(replace(parent or _BARE, base=base, name=(name or "").lower()))
         elif found:
             found[-1] = _with_step(found[-1], step, globals_)
         elif step.name == "ARG":
@@ -153,15 +159,15 @@ def _stages(text: str) -> tuple[Stage, ...]:
 
 
 def _with_step(stage: Stage, step: Instruction, globals_: Mapping[str, str]) -> Stage:
-    known = dict(stage.steps[-1][1]) if stage.steps else {}
-    env = dict(stage.env)
+    env, args = stage.env, stage.args
+    known = ChainMap(env, args)  # ENV wins over ARG
     if step.name == "ENV":
-        env |= _pairs(step.value, known | env)
+        env = env.new_child(_pairs(step.value, known))
     elif step.name == "ARG":
         # An ARG without a value takes the one from before the first FROM.
-        known |= {key: value or globals_.get(key, "") for key, value in arguments(step, known).items()}
-    known |= env  # ENV wins over ARG
-    return Stage(stage.base, stage.name, (*stage.steps, (step, known)), env)
+        found = arguments(step, known).items()
+        args = args.new_child({key: value or globals_.get(key, "") for key, value in found})
+    return Stage(stage.base, stage.name, (*stage.steps, (step, ChainMap(env, args))), env, args)
 
 
 def _pairs(value: str, variables: Mapping[str, str]) -> dict[str, str]:
@@ -187,14 +193,19 @@ def _unquoted(word: str) -> str:
     return WordSplitter(word).dequote()
 
 
+MAX_GROWTH = 4096
+_NAME = re.compile(r"\$\{?(\w+)")
 _MODIFIED = re.compile(r"\$\{(\w+)(:?[-+])([^{}]*)\}")
 
 
 def expand(word: str, variables: Mapping[str, str]) -> str:
     """The word with `$X`, `${X}`, `${X:-default}` and `${X:+other}` filled in and quotes taken off.
 
-    A variable that is not known is empty, as it is for the builder.
+    A variable that is not known is empty, as it is for the builder. A word that would grow by more than
+    4 KiB stays as it is: twenty lines of `ARG A=$A$A` make a million characters.
     """
+    if sum(len(variables.get(name, "")) for name in _NAME.findall(word)) > MAX_GROWTH:
+        return word
 
     def filled(match: re.Match[str]) -> str:
         name, modifier, other = match.groups()
@@ -203,7 +214,7 @@ def expand(word: str, variables: Mapping[str, str]) -> str:
             return variables[name] if is_set else other
         return other if is_set else ""
 
-    return WordSplitter(_MODIFIED.sub(filled, word), args={}, envs=dict(variables)).dequote()
+    return WordSplitter(_MODIFIED.sub(filled, word), args={}, envs=variables).dequote()
 
 
 def base_images(text: str) -> tuple[str, ...]:
@@ -239,7 +250,7 @@ def command(step: Instruction) -> str:
 
 def last_stage(text: str) -> Stage:
     stages = _stages(text)
-    return stages[-1] if stages else Stage("", "", (), {})
+    return stages[-1] if stages else _BARE
 
 
 def _workdir_after(steps: Iterable[tuple[Instruction, Mapping[str, str]]]) -> str:

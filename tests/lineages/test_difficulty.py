@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from agents.plan import Pair, Sequence
-from lineages.difficulty import UNSEEN, Reference, difficulty, shipped
+from agents.plan import Direction, Pair, Sequence
+from lineages.difficulty import UNSEEN, Reference, difficulty, idle_levers, shipped
 
 SMALL = Reference(
     joint=Counter({("logs", "plain log", "grep"): 6, ("logs", "plain log", "awk"): 2, ("other", "archive", "tar"): 4}),
@@ -96,3 +96,30 @@ def test_all_terms_are_finite_and_positive_for_anything() -> None:
         for tool in ("awk", "never-heard-of"):
             assert 0 < reference.novelty(scenario, "general") < 20
             assert 0 < reference.rarity(tool, scenario) < 20
+
+
+def moved(direction: Direction, old: tuple[Pair, ...], new: tuple[Pair, ...]) -> list[str]:
+    return idle_levers(direction, Sequence(pairs=old), Sequence(pairs=new), "logs", SMALL)
+
+
+LOG, ARCHIVE = pair("plain log file", "grep"), pair("archive tar", "grep")
+
+
+@pytest.mark.parametrize(
+    ("direction", "old", "new", "says"),
+    [
+        (Direction.SCENARIO, (LOG,), (ARCHIVE,), ""),
+        (Direction.SCENARIO, (ARCHIVE,), (LOG,), "more novel"),
+        (Direction.SKILL, (LOG,), (pair("plain log file", "basenc"),), ""),
+        (Direction.SKILL, (pair("plain log file", "awk"),), (LOG,), "rarer"),
+        (Direction.LENGTH, (LOG,), (LOG, pair("archive tar", "tar", "new")), ""),
+        (Direction.LENGTH, (LOG,), (LOG, pair("plain log file", "grep", "new")), "repeat"),
+    ],
+)
+def test_a_lever_that_does_not_move_is_said(
+    direction: Direction, old: tuple[Pair, ...], new: tuple[Pair, ...], says: str
+) -> None:
+    found = moved(direction, old, new)
+
+    assert bool(found) == bool(says)
+    assert says in "".join(found)

@@ -99,7 +99,7 @@ def test_an_illegal_edit_is_refused_by_the_rules_and_never_reaches_the_rubric(
     plan = Plan.objects.first()
     assert plan is not None
     review = plan.reviews.get()
-    assert review.role == "edits"
+    assert review.role == "rules"
     assert "replaces a pair of the parent" in review.comment
 
 

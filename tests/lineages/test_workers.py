@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
-import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 import redis
 from django.conf import settings
-from django.db import connection
 
 from lineages.growth.evolving import RecipeSettings, start
 from lineages.growth.models import Candidate, Evolution, Plan, Review
 from lineages.growth.nudge import nudge
 from lineages.library.models import Audit, Environment, GateResult
+from tests.workers import kill, until, worker
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -28,18 +21,6 @@ pytestmark = [
     pytest.mark.lifecycle,
     pytest.mark.timeout(180),
 ]
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-LEASE_SECONDS = 3
-PATIENCE_SECONDS = 90
-
-
-def database_url() -> str:
-    """The test's own database, for another process."""
-    where = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{where['NAME']}"
-    return f"postgresql://{where['USER']}:{where['PASSWORD']}@{where['HOST']}:{where['PORT']}/{where['NAME']}"
 
 
 @pytest.fixture(autouse=True)
@@ -49,47 +30,6 @@ def _empty_queues() -> Iterator[None]:
     broker = redis.Redis.from_url(os.environ["ENVEVO_TEST_REDIS_URL"])
     for key in broker.scan_iter(f"envevo-{settings.INSTANCE}-*"):
         broker.delete(key)
-
-
-@contextmanager
-def worker(*, beat: bool = True, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker process group; whatever is left of it at the end is killed."""
-    told = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "tests.settings",
-        "ENVEVO_DATABASE_URL": database_url(),
-        "ENVEVO_INSTANCE": settings.INSTANCE,
-        "ENVEVO_LEASE_SECONDS": str(LEASE_SECONDS),
-        "ENVEVO_LEASE_BEAT_SECONDS": "0.5",
-        "ENVEVO_SWEEP_SECONDS": "1",
-        **environment,
-    }
-    command = [sys.executable, "-m", "celery", "-A", "envevo_site", "worker", "-Q", "agents,sandboxes"]
-    command += ["--concurrency", "2", "--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
-    schedule = settings.VAR / f"beat-{uuid.uuid4().hex[:6]}"
-    command += ["-B", "-s", str(schedule)] if beat else []
-    process = subprocess.Popen(command, cwd=ROOT, env=told, start_new_session=True)
-    try:
-        yield process
-    finally:
-        kill(process)
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """kill -9 for the worker and all its children, as a power cut would."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    process.wait()
-
-
-def until(holds: Callable[[], bool], what: str, *, every: float = 0.01) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        if time.monotonic() > deadline:
-            pytest.fail(f"waited {PATIENCE_SECONDS} s in vain for: {what}")
-        time.sleep(every)
 
 
 def begin(seed: Environment, generations: int = 1) -> Evolution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ def bob(db: Any) -> Any:
 
 
 @pytest.fixture
-def page(ada: Any) -> Client:
+def web(ada: Any) -> Client:
     """Ada, signed in, following links and sending forms."""
     return _signed_in(ada)
 
@@ -37,6 +38,13 @@ def htmx(ada: Any) -> Client:
 @pytest.fixture
 def bobs_htmx(bob: Any) -> Client:
     return _signed_in(bob, headers=HTMX)
+
+
+def seen(response: Any) -> str:
+    """The stamp that the fragment would send back when it polls."""
+    found = re.search(r"\?seen=([0-9a-f]{16})", response.content.decode())
+    assert found, "the fragment does not poll"
+    return found[1]
 
 
 def _signed_in(user: Any, **kwargs: Any) -> Client:

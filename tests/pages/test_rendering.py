@@ -10,7 +10,7 @@ import pytest
 
 from lineages.library import rendering
 
-ALIVE = "script style iframe form img svg math object embed link meta base input button video audio template".split()
+ALIVE = "script style iframe form img svg math object embed link meta base input button video audio".split()
 
 
 class Elements(HTMLParser):
@@ -137,7 +137,10 @@ def test_a_file_is_highlighted_line_by_line() -> None:
 
 
 def test_a_step_without_a_suffix_is_known_by_its_first_line() -> None:
-    assert '<span class="k">for</span>' in rendering.code("solution/steps/49-x", b"#!/bin/bash\nfor x in 1; do :; done\n").html
+    assert (
+        '<span class="k">for</span>'
+        in rendering.code("solution/steps/49-x", b"#!/bin/bash\nfor x in 1; do :; done\n").html
+    )
 
 
 def test_a_string_over_several_lines_closes_at_each_of_them() -> None:
@@ -185,7 +188,9 @@ def test_output_keeps_head_and_tail_and_says_what_was_cut() -> None:
 
 
 def test_output_is_text_whatever_it_holds() -> None:
-    nasty = b'\xff\xfe \x00 <script>x</script><img src=x onerror=1> {{ 7 }} <div hx-get="/logout">\xed\xa0\x80'
+    nasty = (
+        b'\xff\xfe \x00 <script>x</script><img src=x onerror=1> {{ 7 }} <div hx-get="/logout">\xed\xa0\x80'
+    )
     html = rendering.output(nasty).html
     assert Elements(html).tags == []
     assert "\x00" not in html
@@ -193,7 +198,11 @@ def test_output_is_text_whatever_it_holds() -> None:
 
 def test_differences_show_added_removed_and_changed_files_in_order() -> None:
     found = rendering.differences({"b": b"1\n", "a": b"x\n"}, {"b": b"2\n", "c": b"new\n"})
-    assert [(each.path, each.change) for each in found] == [("a", "removed"), ("b", "changed"), ("c", "added")]
+    assert [(each.path, each.change) for each in found] == [
+        ("a", "removed"),
+        ("b", "changed"),
+        ("c", "added"),
+    ]
     assert ("del", "-1") in found[1].lines and ("add", "+2") in found[1].lines
 
 
@@ -224,3 +233,27 @@ def test_binary_and_mode_changes_are_said_in_words() -> None:
 def test_more_changed_files_than_fit_are_counted() -> None:
     many = {f"f{n:03d}": b"x\n" for n in range(70)}
     assert rendering.differences({}, many)[-1].notes == ("10 more changed files are not shown.",)
+
+
+def test_what_a_reviewer_reads_first_comes_first_and_copies_of_the_seed_last() -> None:
+    paths = (
+        "environment/a",
+        "tests/pristine/a",
+        "tests/test.sh",
+        "tests/units/01-x",
+        "solution/s",
+        "instruction.md",
+    )
+    found = rendering.differences({}, dict.fromkeys(paths, b"x\n"))
+    assert [each.path for each in found][:4] == [
+        "instruction.md",
+        "solution/s",
+        "tests/units/01-x",
+        "tests/test.sh",
+    ]
+    assert {each.path for each in found[4:]} == {"tests/pristine/a", "environment/a"}
+
+
+def test_only_a_short_difference_starts_open() -> None:
+    short, long = rendering.differences({}, {"a": b"x\n" * 10, "b": b"x\n" * 100})
+    assert short.short and not long.short

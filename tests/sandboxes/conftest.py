@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from sandboxes.backends import DOCKER_SOCKET
 from sandboxes.base import Backend, Image, Limits, Sandbox
 from sandboxes.bubblewrap import BubblewrapBackend
+from sandboxes.bubblewrap.view import remove_tree
 from sandboxes.docker import DockerBackend
 from sandboxes.files import TaskFile
 
@@ -28,19 +30,24 @@ RUN touch /app/made-by-run
 
 
 @pytest.fixture(scope="session")
-def make_backend(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Backend]:
+def trees() -> Iterator[Path]:
+    """Where bubblewrap keeps its trees: pytest's own folders are closed to the sandboxes' user."""
+    folder = Path(tempfile.mkdtemp(prefix="envevo-trees-"))
+    folder.chmod(0o755)
+    yield folder
+    remove_tree(folder)
+
+
+@pytest.fixture(scope="session")
+def make_backend(trees: Path) -> Callable[..., Backend]:
     """A backend by name; "" as its installation is the one of this run of the tests."""
 
     def make(name: str, installation: str = "") -> Backend:
         if name == "docker":
             return DockerBackend(instance=f"{INSTANCE}{installation}", address=DOCKER_HOST)
-        return BubblewrapBackend(folder=folder_of_bubblewrap(tmp_path_factory, installation))
+        return BubblewrapBackend(folder=trees / f"installation{installation}")
 
     return make
-
-
-def folder_of_bubblewrap(factory: pytest.TempPathFactory, installation: str = "") -> Path:
-    return factory.getbasetemp() / f"bubblewrap{installation}"
 
 
 @pytest.fixture(scope="module", params=BACKENDS)

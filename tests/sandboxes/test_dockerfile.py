@@ -296,6 +296,9 @@ def test_our_own_images_are_refused_however_they_are_written(text: str) -> None:
         check_policy(text)
 
 
+_ENDS = "".join(f"A{n}\n" for n in reversed(range(20)))
+
+
 @pytest.mark.parametrize(
     ("text", "words", "line"),
     [
@@ -318,8 +321,10 @@ def test_our_own_images_are_refused_however_they_are_written(text: str) -> None:
         ("FROM a\nRUN x \\\u2028\nUSER y", "control character", 2),
         ("FROM a\nRUN x \\\x1c\nUSER y", "control character", 2),
         ("FROM a\rUSER y\n", "control character", 1),
-        ("FROM a\n" + "RUN x <<A\n" * 20 + "A\n" * 20, "nested", 2),
-        ("FROM a\n" + "#\n" * 70_000, "characters", 1),
+        ("FROM a\n" + "".join(f"RUN x <<A{n}\n" for n in range(20)) + _ENDS, "nested", 2),
+        ("FROM a\n" + "#\n" * 40_000, "characters", 1),
+        ("FROM a\n" + "USER x\n" * 600, "500 instructions", 1),
+        ("ARG A=xx\n" + "ARG A=$A$A\n" * 60 + "FROM $A\n", "variable", 62),
     ],
 )
 def test_the_rest_is_refused_by_name_and_line(text: str, words: str, line: int) -> None:

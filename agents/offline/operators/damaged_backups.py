@@ -22,9 +22,13 @@ class DamagedBackups(Obstacle):
     direction: ClassVar[Direction] = Direction.SCENARIO
     least_bytes: ClassVar[int] = 96
     tags: ClassVar[frozenset[str]] = frozenset({"backup", "damage", "checksums"})
-    tools: ClassVar[frozenset[str]] = frozenset({"sha256sum", "sha1sum", "md5sum", "dd", "gzip", "sort", "awk", "tail"})
+    tools: ClassVar[frozenset[str]] = frozenset(
+        {"sha256sum", "sha1sum", "md5sum", "dd", "gzip", "sort", "awk", "tail"}
+    )
     variants: ClassVar[tuple[Variant, ...]] = (
-        Variant("newest_intact", "dated backups, the newest of them damaged, with a checksum list", "sha256sum"),
+        Variant(
+            "newest_intact", "dated backups, the newest of them damaged, with a checksum list", "sha256sum"
+        ),
         Variant("side_files", "numbered backups with checksums beside them, some missing or stale", "md5sum"),
         Variant("trailer", "backups that carry their checksum in a trailer, some cut short", "sha1sum"),
         Variant("blocks", "two damaged copies to be merged block by block", "dd"),
@@ -75,9 +79,9 @@ def _newest_intact(data: bytes, rng: Random) -> Hidden:
     rng.shuffle(rows)
     return Hidden(
         files={**files, "SHA256SUMS": ("\n".join(rows) + "\n").encode()},
-        how="""What is left are dated backups, `backup-DAY-MONTH-YEAR.gz`, compressed by gzip. `SHA256SUMS` holds the checksums they had when they were
-made; a backup that does not fit its checksum any more is damaged. What the newest backup that is not damaged holds
-is the original.""",
+        how="""What is left are dated backups, `backup-DAY-MONTH-YEAR.gz`, compressed by gzip.
+`SHA256SUMS` holds the checksums they had when they were made; a backup that does not fit its checksum
+any more is damaged. What the newest backup that is not damaged holds is the original.""",
         restore=r"""
 cd "$IN"
 # Damaged ones first, then the names from oldest to newest: year, month, day.
@@ -112,9 +116,10 @@ def _side_files(data: bytes, rng: Random) -> Hidden:
             refused.append(f"{name} {'missing' if missing else 'mismatch'}")
     return Hidden(
         files=files,
-        how="""What is left are copies, `copy-N.gz`, compressed by gzip; a higher number is newer. `copy-N.gz.md5` holds the MD5 sum that the copy had when
-it was made. A copy whose sum file is missing, or that does not fit it, cannot be trusted. What the newest copy
-that can be trusted holds is the original.""",
+        how="""What is left are copies, `copy-N.gz`, compressed by gzip; a higher number is newer.
+`copy-N.gz.md5` holds the MD5 sum that the copy had when it was made. A copy whose sum file is missing,
+or that does not fit it, cannot be trusted. What the newest copy that can be trusted holds is the
+original.""",
         restore=r"""
 cd "$IN"
 for file in copy-*.gz; do
@@ -128,8 +133,8 @@ gzip -dc "$(awk '$3 == "good" { name = $2 } END { print name }' "$WORK/verdicts"
 cp "$WORK/whole" "$OUT"
 awk '$3 != "good" { print $2, $3 }' "$WORK/verdicts" > "$REPORT"
 """,
-        report_rule="""one line for each copy that cannot be trusted, in order of its number: its name, a space, and `missing` or
-  `mismatch`.""",
+        report_rule="""one line for each copy that cannot be trusted, in order of its number: its name,
+a space, and `missing` or `mismatch`.""",
         report="\n".join(refused),
         idle=frozenset(f"copy-{number}.gz{suffix}" for number in numbers[:wanted] for suffix in ("", ".md5")),
     )
@@ -148,10 +153,10 @@ def _trailer(data: bytes, rng: Random) -> Hidden:
             intact.append(f"{stamp} {name}")
     return Hidden(
         files=files,
-        how="""What is left are saved states, `*.save`. Each ends with a trailer that does not belong to the file: a newline, then the
-line `--saved YYYYMMDD sha1 SUM`, then a newline. SUM is the SHA-1 sum of what stands before the trailer; where it does
-not fit, the state is damaged. The state with the latest day that is not damaged, without its trailer, is the
-original.""",
+        how="""What is left are saved states, `*.save`. Each ends with a trailer that does not belong to
+the file: a newline, then the line `--saved YYYYMMDD sha1 SUM`, then a newline. SUM is the SHA-1 sum of
+what stands before the trailer; where it does not fit, the state is damaged. The state with the latest
+day that is not damaged, without its trailer, is the original.""",
         restore=r"""
 for file in "$IN"/*.save; do
     read -r mark day word sum < <(tail -n 1 "$file")
@@ -166,7 +171,10 @@ sort "$WORK/intact" > "$WORK/report"
 cp "$WORK/$(tail -n 1 "$WORK/report" | cut -d' ' -f1)" "$OUT"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="one line for each state that is not damaged, sorted by day: the day as in the trailer, a space, its name.",
+        report_rule=(
+            "one line for each state that is not damaged, sorted by day: the day as in the trailer, a "
+            "space, its name."
+        ),
         report="\n".join(sorted(intact)),
     )
 
@@ -180,7 +188,9 @@ def _blocks(data: bytes, rng: Random) -> Hidden:
     broken.setdefault(0, "a")
     broken[len(blocks) - 1] = "b"
     copies = {
-        name: b"".join(_damaged(block, rng) if broken.get(at) == name else block for at, block in enumerate(blocks))
+        name: b"".join(
+            _damaged(block, rng) if broken.get(at) == name else block for at, block in enumerate(blocks)
+        )
         for name in "ab"
     }
     taken = ["b" if broken.get(at) == "a" else "a" for at in range(len(blocks))]
@@ -190,9 +200,9 @@ def _blocks(data: bytes, rng: Random) -> Hidden:
             "copy-b": copies["b"],
             "blocks.md5": ("\n".join(sums) + "\n").encode(),
         },
-        how=f"""What is left are two copies of the same file, both damaged, in different places. `blocks.md5` has the MD5 sum of each
-block of {size} bytes of the original, in order (the last block may be shorter), one a line. Every block is whole in at least one
-of the copies.""",
+        how=f"""What is left are two copies of the same file, both damaged, in different places.
+`blocks.md5` has the MD5 sum of each block of {size} bytes of the original, in order (the last block may
+be shorter), one a line. Every block is whole in at least one of the copies.""",
         restore=f"""
 size={size}
 number=0
@@ -211,8 +221,8 @@ done < "$IN/blocks.md5" > "$WORK/report"
 cp "$WORK/whole" "$OUT"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="""one line for each block: its number, counted from 0, a space, and the copy it was taken from, `a` or `b`; `a` where it
-  is whole in both.""",
+        report_rule="""one line for each block: its number, counted from 0, a space, and the copy it was
+taken from, `a` or `b`; `a` where it is whole in both.""",
         report="\n".join(f"{at} {copy}" for at, copy in enumerate(taken)),
     )
 

@@ -50,12 +50,15 @@ def _base64_blocks(data: bytes, rng: Random) -> Hidden:
     for number, piece in enumerate(pieces, start=1):
         lines = _wrapped(base64.b64encode(piece).decode(), rng.choice((40, 64, 76)))
         talk = " ".join(rng.choice(("as", "agreed", "here", "comes", "the", "next", "one")) for _ in range(6))
-        blocks.append("\n".join((talk, f"-----BEGIN BLOCK {number}-----", *lines, f"-----END BLOCK {number}-----", "")))
+        blocks.append(
+            "\n".join((talk, f"-----BEGIN BLOCK {number}-----", *lines, f"-----END BLOCK {number}-----", ""))
+        )
     rng.shuffle(blocks)
     return Hidden(
         files={"message.txt": ("\n".join(blocks) + "\n").encode()},
-        how="""`message.txt` holds blocks between lines `-----BEGIN BLOCK N-----` and `-----END BLOCK N-----`, in no order, with
-other text around them. Each block is base64 by itself. Decoded and joined in order of N they are the file.""",
+        how="""`message.txt` holds blocks between lines `-----BEGIN BLOCK N-----` and `-----END BLOCK
+N-----`, in no order, with other text around them. Each block is base64 by itself. Decoded and joined in
+order of N they are the file.""",
         restore=r"""
 # One file for each block, named by its number.
 awk -v folder="$WORK" '
@@ -74,7 +77,9 @@ done > "$WORK/report"
 cp "$WORK/whole" "$OUT"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="one line for each block in order of N: N, a space, and the size in bytes of what it decodes to.",
+        report_rule=(
+            "one line for each block in order of N: N, a space, and the size in bytes of what it decodes to."
+        ),
         report="\n".join(f"{number} {len(piece)}" for number, piece in enumerate(pieces, start=1)),
     )
 
@@ -86,8 +91,9 @@ def _base32_groups(data: bytes, rng: Random) -> Hidden:
     lines = ["-".join(groups[at : at + 10]) for at in range(0, len(groups), 10)]
     return Hidden(
         files={"groups.txt": ("\n".join(lines) + "\n").encode()},
-        how="""`groups.txt` holds the file in base32 (RFC 4648), in small letters, in groups with `-` between them and in lines,
-and without the `=` signs that should fill its end up to a multiple of eight characters.""",
+        how="""`groups.txt` holds the file in base32 (RFC 4648), in small letters, in groups with `-`
+between them and in lines, and without the `=` signs that should fill its end up to a multiple of eight
+characters.""",
         restore=r"""
 tr -d -- '-\n' < "$IN/groups.txt" | tr a-z A-Z > "$WORK/bare"
 length=$(wc -c < "$WORK/bare")
@@ -99,7 +105,10 @@ groups=$(tr -- '-' '\n' < "$IN/groups.txt" | wc -l)
 echo "groups $groups" > "$REPORT"
 echo "padding $missing" >> "$REPORT"
 """,
-        report_rule="two lines: `groups N` with the number of groups, and `padding N` with the number of missing `=` signs.",
+        report_rule=(
+            "two lines: `groups N` with the number of groups, and `padding N` with the number of missing "
+            "`=` signs."
+        ),
         report=f"groups {len(groups)}\npadding {len(encoded) - len(bare)}",
     )
 
@@ -112,8 +121,8 @@ def _base16_dump(data: bytes, rng: Random) -> Hidden:
     sums = [f"{at:08x} {sum(data[at : at + width])}" for at in offsets[:: max(1, len(offsets) // 8)]]
     return Hidden(
         files={"dump.txt": ("\n".join(rows) + "\n").encode(), "wanted.txt": _wanted(sums)},
-        how="""`dump.txt` is a dump of the file whose rows are out of order: the offset in eight hex digits, a colon, and
-the bytes in hex. `wanted.txt` lists some offsets, one a line, for the report.""",
+        how="""`dump.txt` is a dump of the file whose rows are out of order: the offset in eight hex
+digits, a colon, and the bytes in hex. `wanted.txt` lists some offsets, one a line, for the report.""",
         restore=r"""
 sort "$IN/dump.txt" > "$WORK/rows"
 cut -d: -f2 "$WORK/rows" | tr -d ' \n' | tr a-f A-F > "$WORK/hex"
@@ -128,7 +137,10 @@ while read -r offset; do
 done < "$IN/wanted.txt" > "$WORK/report"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="for each offset of `wanted.txt`, in that order: the offset, a space, and the sum of the byte values of its row.",
+        report_rule=(
+            "for each offset of `wanted.txt`, in that order: the offset, a space, and the sum of the byte"
+            " values of its row."
+        ),
         report="\n".join(sums),
     )
 
@@ -149,9 +161,10 @@ def _base64url_records(data: bytes, rng: Random) -> Hidden:
     rng.shuffle(rows)
     return Hidden(
         files={"records.txt": ("\n".join(rows) + "\n").encode()},
-        how="""`records.txt` has records `NUMBER.PAYLOAD.CRC`, in no order. PAYLOAD is base64url without padding; CRC is the first
-number that POSIX `cksum` prints for what it decodes to. Where it does not fit, the record is corrupt, and the same NUMBER
-comes again. The payloads of the records that are not corrupt, joined in order of NUMBER, are the file.""",
+        how="""`records.txt` has records `NUMBER.PAYLOAD.CRC`, in no order. PAYLOAD is base64url without
+padding; CRC is the first number that POSIX `cksum` prints for what it decodes to. Where it does not
+fit, the record is corrupt, and the same NUMBER comes again. The payloads of the records that are not
+corrupt, joined in order of NUMBER, are the file.""",
         restore=r"""
 sort -t. -k1,1n "$IN/records.txt" > "$WORK/records"
 : > "$WORK/whole"

@@ -21,7 +21,9 @@ class LineLedger(Dependent):
     suffix: ClassVar[str] = "ledger"
     scenario: ClassVar[str] = "finished output to be accounted for line by line"
     tags: ClassVar[frozenset[str]] = frozenset({"ledger", "statistics"})
-    tools: ClassVar[frozenset[str]] = frozenset({"awk", "sort", "uniq", "tr", "sha256sum", "split", "fold", "head"})
+    tools: ClassVar[frozenset[str]] = frozenset(
+        {"awk", "sort", "uniq", "tr", "sha256sum", "split", "fold", "head"}
+    )
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("offsets", "index the byte offsets of lines", "awk"),
         Variant("words", "rank words by frequency under settings", "fold"),
@@ -33,11 +35,21 @@ class LineLedger(Dependent):
         shape = {"offsets": _offsets, "words": _words, "blocks": _blocks, "lengths": _lengths}[variant.name]
         settings, how, write, check = shape(rng)
         lines = [f"{name} {value}" for name, value in settings.items()]
-        text = "\n".join(("# settings of this ledger", "# (name, one space, value)", *lines, "end of settings")) + "\n"
-        source = f"The ledger is made from `{subject.path}`, as `settings` in the folder of this note's name asks for it.\n"
+        text = (
+            "\n".join(("# settings of this ledger", "# (name, one space, value)", *lines, "end of settings"))
+            + "\n"
+        )
+        source = (
+            f"The ledger is made from `{subject.path}`, as `settings` in the folder of this note's name "
+            f"asks for it.\n"
+        )
         return Derived(
-            how=source + "A line ends with a newline; where the last one has none, it counts as if it had.\n\n" + how.strip(),
-            write=SETTINGS.strip() + '\n# Every line ends with a newline from here on.\nsed -e \'$a\\\' "$SRC" > "$WORK/lines"\n' + write.strip(),
+            how=source
+            + "A line ends with a newline; where the last one has none, it counts as if it had.\n\n"
+            + how.strip(),
+            write=SETTINGS.strip()
+            + '\n# Every line ends with a newline from here on.\nsed -e \'$a\\\' "$SRC" > "$WORK/lines"\n'
+            + write.strip(),
             check='awk 1 "$SRC" > "$WORK/lines"\n' + check.strip() + SAME,
             files={"settings": text.encode()},
         )
@@ -50,9 +62,9 @@ def _offsets(rng: Random) -> Shape:
     every, first = rng.randint(2, 4), rng.randint(1, 2)
     return (
         {"first": first, "every": every},
-        """For line number `first` (from 1) and each `every`-th line after it: `N OFFSET BYTES`, where OFFSET is where
-the line starts, in bytes from 0, and BYTES its length without the newline. A last line `total LINES BYTES` has the number of all
-lines and their bytes, newlines included.""",
+        """For line number `first` (from 1) and each `every`-th line after it: `N OFFSET BYTES`, where
+OFFSET is where the line starts, in bytes from 0, and BYTES its length without the newline. A last line
+`total LINES BYTES` has the number of all lines and their bytes, newlines included.""",
         """
 awk -v first="$(setting first)" -v every="$(setting every)" '
     NR >= first && (NR - first) % every == 0 { print NR, offset + 0, length($0) }
@@ -78,9 +90,10 @@ def _words(rng: Random) -> Shape:
     least, top = rng.randint(1, 3), rng.randint(5, 12)
     return (
         {"least": least, "top": top},
-        """A word is a longest run of ASCII letters and digits; capital letters count as small ones. Of the words of at least `least`
-characters the `top` most frequent (all, if there are fewer): `COUNT WORD` one a line, most frequent first, equal counts by the
-byte value of the word. A last line `distinct N` has the number of different words of that least length.""",
+        """A word is a longest run of ASCII letters and digits; capital letters count as small ones. Of
+the words of at least `least` characters the `top` most frequent (all, if there are fewer): `COUNT WORD`
+one a line, most frequent first, equal counts by the byte value of the word. A last line `distinct N`
+has the number of different words of that least length.""",
         """
 tr A-Z a-z < "$WORK/lines" | tr -cs 'a-z0-9' '\\n' > "$WORK/words"
 least=$(setting least) top=$(setting top)
@@ -91,7 +104,8 @@ echo "distinct $(wc -l < "$WORK/ranked")" >> "$WORK/ledger"
 cp "$WORK/ledger" "$OUT"
 """,
         f"""
-tr -c 'A-Za-z0-9' '\\n' < "$WORK/lines" | tr 'A-Z' 'a-z' | grep -E '^.{{{least},}}$' | sort | uniq -c > "$WORK/counts"
+tr -c 'A-Za-z0-9' '\\n' < "$WORK/lines" | tr 'A-Z' 'a-z' > "$WORK/words"
+grep -E '^.{{{least},}}$' "$WORK/words" | sort | uniq -c > "$WORK/counts"
 sort -k1,1nr -k2,2 "$WORK/counts" | awk 'NR <= {top} {{ print $1 " " $2 }}' > "$WORK/expected"
 echo "distinct $(wc -l < "$WORK/counts")" >> "$WORK/expected"
 """,
@@ -102,9 +116,10 @@ def _blocks(rng: Random) -> Shape:
     size = rng.randint(2, 5)
     return (
         {"block": size, "digits": 24},
-        """The lines are taken in blocks of `block` lines (the last one may have fewer). Each block gets `FROM-TO CHAIN`: the numbers of
-its first and last line, from 1, and the first `digits` hex digits of a SHA-256. That SHA-256 is of the CHAIN of the block before, as
-printed (nothing for the first block), followed by the block's lines with their newlines.""",
+        """The lines are taken in blocks of `block` lines (the last one may have fewer). Each block gets
+`FROM-TO CHAIN`: the numbers of its first and last line, from 1, and the first `digits` hex digits of a
+SHA-256. That SHA-256 is of the CHAIN of the block before, as printed (nothing for the first block),
+followed by the block's lines with their newlines.""",
         """
 block=$(setting block) digits=$(setting digits)
 split -l "$block" -a 6 "$WORK/lines" "$WORK/block."
@@ -136,9 +151,10 @@ def _lengths(rng: Random) -> Shape:
     width, pad = rng.randint(3, 9), rng.randint(4, 8)
     return (
         {"width": width, "pad": pad},
-        """The lengths of the lines in bytes, without newlines, in bins of `width`: bin K holds lengths from K × `width` up to, but not
-with, (K + 1) × `width`. For each bin that is not empty, in order: its lower bound, padded on the left with zeros to `pad` digits, a
-space, and the number of its lines. A last line `longest N` has the length of the longest line.""",
+        """The lengths of the lines in bytes, without newlines, in bins of `width`: bin K holds lengths
+from K × `width` up to, but not with, (K + 1) × `width`. For each bin that is not empty, in order: its
+lower bound, padded on the left with zeros to `pad` digits, a space, and the number of its lines. A last
+line `longest N` has the length of the longest line.""",
         """
 width=$(setting width) pad=$(setting pad)
 awk '{ print length($0) }' "$WORK/lines" | sort -n > "$WORK/lengths"
@@ -151,7 +167,12 @@ cp "$WORK/ledger" "$OUT"
 """,
         f"""
 awk '
-    {{ bin = int(length($0) / {width}); count[bin]++; if (bin > most) most = bin; if (length($0) > longest) longest = length($0) }}
+    {{
+        bin = int(length($0) / {width})
+        count[bin]++
+        if (bin > most) most = bin
+        if (length($0) > longest) longest = length($0)
+    }}
     END {{
         for (bin = 0; bin <= most; bin++) if (bin in count) printf "%0{pad}d %d\\n", bin * {width}, count[bin]
         print "longest " (longest + 0)

@@ -82,8 +82,8 @@ def _one_of_many(data: bytes, rng: Random) -> Hidden:
     files[real] = _gzip(data)
     return Hidden(
         files=files,
-        how="""One of the delivered files is the original, compressed with gzip; its suffix is wrong, and the others
-are of no use. A gzip file starts with the bytes 1f 8b.""",
+        how="""One of the delivered files is the original, compressed with gzip; its suffix is wrong,
+and the others are of no use. A gzip file starts with the bytes 1f 8b.""",
         restore=LAYERS
         + r"""
 for file in "$IN"/*; do
@@ -94,8 +94,8 @@ done
 cp "$WORK/whole" "$OUT"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="""one line: the name of the delivered file that it was in, that file's size in bytes, and the size
-  in bytes of what it holds, one space between.""",
+        report_rule="""one line: the name of the delivered file that it was in, that file's size in
+bytes, and the size in bytes of what it holds, one space between.""",
         report=f"{real} {len(files[real])} {len(data)}",
         idle=frozenset(names) - {real},
     )
@@ -109,8 +109,8 @@ def _tar_members(data: bytes, rng: Random) -> Hidden:
     listed = sorted(name for name, _ in members)
     return Hidden(
         files={_name(rng): _tar(members)},
-        how="""The delivered file is a tar archive under a wrong suffix. Its largest member is the original; the other
-members are of no use.""",
+        how="""The delivered file is a tar archive under a wrong suffix. Its largest member is the
+original; the other members are of no use.""",
         restore=r"""
 archive=$(echo "$IN"/*)
 tar -xf - -C "$WORK" < "$archive"
@@ -132,9 +132,9 @@ def _tar_gz(data: bytes, rng: Random) -> Hidden:
     rng.shuffle(outer)
     return Hidden(
         files={_name(rng): _gzip(_tar(outer))},
-        how="""The delivered file is a gzip-compressed tar archive under a wrong suffix. Its member `a/first` is itself a tar
-archive with one member; its member `b/second` is gzip-compressed. What is in the first, followed by what
-is in the second, is the original.""",
+        how="""The delivered file is a gzip-compressed tar archive under a wrong suffix. Its member
+`a/first` is itself a tar archive with one member; its member `b/second` is gzip-compressed. What is in
+the first, followed by what is in the second, is the original.""",
         restore=r"""
 gzip -dc < "$(echo "$IN"/*)" | tar -xf - -C "$WORK"
 tar -xOf - < "$WORK/a/first" > "$WORK/one"
@@ -144,8 +144,8 @@ cp "$WORK/whole" "$OUT"
 echo "first $(wc -c < "$WORK/one") $(cksum < "$WORK/one" | cut -d' ' -f1)" > "$REPORT"
 echo "second $(wc -c < "$WORK/two") $(cksum < "$WORK/two" | cut -d' ' -f1)" >> "$REPORT"
 """,
-        report_rule="""two lines, `first BYTES CRC` and `second BYTES CRC`: for each half of the original its size and the
-  first number that POSIX `cksum` prints for it.""",
+        report_rule="""two lines, `first BYTES CRC` and `second BYTES CRC`: for each half of the
+original its size and the first number that POSIX `cksum` prints for it.""",
         report=f"first {middle} {cksum(data[:middle])}\nsecond {len(data) - middle} {cksum(data[middle:])}",
     )
 
@@ -159,8 +159,9 @@ def _layers(data: bytes, rng: Random) -> Hidden:
     outside_in = [f"{kind} {size}" for kind, size in zip(reversed(kinds), reversed(sizes[1:]), strict=True)]
     return Hidden(
         files={_name(rng): inner},
-        how="""The delivered file has a wrong suffix. It is packed in several layers, each of them either gzip or a tar
-archive with one member, in an order that is not stated; the innermost content, which is neither, is the original.""",
+        how="""The delivered file has a wrong suffix. It is packed in several layers, each of them
+either gzip or a tar archive with one member, in an order that is not stated; the innermost content,
+which is neither, is the original.""",
         restore=LAYERS
         + r"""
 cp "$(echo "$IN"/*)" "$WORK/now"
@@ -173,8 +174,8 @@ done > "$WORK/report"
 cp "$WORK/now" "$OUT"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="""one line for each layer from the outermost to the innermost: `gzip` or `tar`, a space, and the size in
-  bytes of the packed file at that layer.""",
+        report_rule="""one line for each layer from the outermost to the innermost: `gzip` or `tar`, a
+space, and the size in bytes of the packed file at that layer.""",
         report="\n".join(outside_in),
     )
 

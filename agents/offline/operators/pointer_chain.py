@@ -18,7 +18,9 @@ class PointerChain(Obstacle):
     name: ClassVar[str] = "pointer_chain"
     direction: ClassVar[Direction] = Direction.LENGTH
     tags: ClassVar[frozenset[str]] = frozenset({"indirection", "notes"})
-    tools: ClassVar[frozenset[str]] = frozenset({"sha256sum", "gzip", "awk", "sed", "grep", "cut", "head", "tail"})
+    tools: ClassVar[frozenset[str]] = frozenset(
+        {"sha256sum", "gzip", "awk", "sed", "grep", "cut", "head", "tail"}
+    )
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("names", "follow notes that name each other", "sed"),
         Variant("checksums", "follow notes by the checksum of the next", "sha256sum"),
@@ -60,14 +62,17 @@ def _names(data: bytes, rng: Random) -> Hidden:
     chain = _notes(rng, _hops(rng))
     stray = _notes(rng, 6)
     for at, note in enumerate(chain):
-        files[note] = f"next: {chain[at + 1]}\n".encode() if at + 1 < len(chain) else f"kept: {kept}\n".encode()
+        files[note] = (
+            f"next: {chain[at + 1]}\n".encode() if at + 1 < len(chain) else f"kept: {kept}\n".encode()
+        )
     for note in stray:
         files[note] = f"next: {rng.choice([*chain, *stray])}\n".encode()
     files["start.txt"] = f"next: {chain[0]}\n".encode()
     return Hidden(
         files=files,
-        how="""The file is kept, compressed with gzip, in `store/`; which one it is has to be followed. `start.txt` and the notes in
-`notes/` say `next: PATH`; the last one of the chain says `kept: PATH`. Paths are relative to the delivered folder.""",
+        how="""The file is kept, compressed with gzip, in `store/`; which one it is has to be followed.
+`start.txt` and the notes in `notes/` say `next: PATH`; the last one of the chain says `kept: PATH`.
+Paths are relative to the delivered folder.""",
         restore=r"""
 cd "$IN"
 now=start.txt
@@ -97,9 +102,9 @@ def _checksums(data: bytes, rng: Random) -> Hidden:
     files["start.txt"] = f"{sha256(following).hexdigest()}\n".encode()
     return Hidden(
         files=files,
-        how="""The file is kept, compressed with gzip, in `store/`; which one it is has to be followed. The first line of `start.txt` is
-the SHA-256 of the next note in `notes/`, the first line of that note the SHA-256 of the one after it, and so on; the last
-one is that of a file in `store/`.""",
+        how="""The file is kept, compressed with gzip, in `store/`; which one it is has to be followed.
+The first line of `start.txt` is the SHA-256 of the next note in `notes/`, the first line of that note
+the SHA-256 of the one after it, and so on; the last one is that of a file in `store/`.""",
         restore=r"""
 cd "$IN"
 sha256sum notes/* store/* > "$WORK/sums"
@@ -113,8 +118,13 @@ gzip -dc "$now" > "$WORK/whole"
 cp "$WORK/whole" "$OUT"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="one line for each note in the order they are followed: its name without folder, a space, and its salt.",
-        report="\n".join(f"{note.removeprefix('notes/')} {files[note].split()[-1].decode()}" for note in chain),
+        report_rule=(
+            "one line for each note in the order they are followed: its name without folder, a space, and"
+            " its salt."
+        ),
+        report="\n".join(
+            f"{note.removeprefix('notes/')} {files[note].split()[-1].decode()}" for note in chain
+        ),
         idle=_idle(files, [kept, *chain]),
     )
 
@@ -131,9 +141,10 @@ def _offsets(data: bytes, rng: Random) -> Hidden:
     files["start.txt"] = f"{slots[0] * width}\n".encode()
     return Hidden(
         files=files,
-        how=f"""The file is kept, compressed with gzip, in `store/`; which one it is has to be followed. `ledger` is one line without an
-end; at each offset that is a multiple of {width} a record starts that is filled with dots and ends in `|`. `start.txt` has the
-offset (from 0) of the first record of a chain: `next OFFSET` leads on, `kept PATH` ends it.""",
+        how=f"""The file is kept, compressed with gzip, in `store/`; which one it is has to be followed.
+`ledger` is one line without an end; at each offset that is a multiple of {width} a record starts that
+is filled with dots and ends in `|`. `start.txt` has the offset (from 0) of the first record of a chain:
+`next OFFSET` leads on, `kept PATH` ends it.""",
         restore=r"""
 cd "$IN"
 offset=$(cat start.txt)
@@ -148,7 +159,9 @@ gzip -dc "${record#kept }" > "$WORK/whole"
 cp "$WORK/whole" "$OUT"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="the offsets of the records of the chain in order, the first and the last one too, one a line.",
+        report_rule=(
+            "the offsets of the records of the chain in order, the first and the last one too, one a line."
+        ),
         report="\n".join(str(slot * width) for slot in slots),
         idle=_idle(files, [kept, "ledger"]),
     )
@@ -171,9 +184,10 @@ def _arithmetic(data: bytes, rng: Random) -> Hidden:
     files["start.txt"] = f"first {chain[0]}\nmodulus {modulus}\n".encode()
     return Hidden(
         files=files,
-        how="""The file is kept, compressed with gzip, in `store/`; which one it is has to be followed. Notes are named by numbers;
-`start.txt` has the number of the `first` and a `modulus`. A note with `times A` and `plus B` leads to the note whose number is the
-remainder of its own number × A + B by the modulus; one with `kept PATH` ends the chain.""",
+        how="""The file is kept, compressed with gzip, in `store/`; which one it is has to be followed.
+Notes are named by numbers; `start.txt` has the number of the `first` and a `modulus`. A note with
+`times A` and `plus B` leads to the note whose number is the remainder of its own number × A + B by the
+modulus; one with `kept PATH` ends the chain.""",
         restore=r"""
 cd "$IN"
 now=$(sed -n 's/^first //p' start.txt)
@@ -190,7 +204,10 @@ cp "$WORK/whole" "$OUT"
 echo "steps $steps" > "$REPORT"
 echo "total $total" >> "$REPORT"
 """,
-        report_rule="two lines: `steps N`, how often a note led on to another, and `total N`, the sum of the numbers of all notes of the chain.",
+        report_rule=(
+            "two lines: `steps N`, how often a note led on to another, and `total N`, the sum of the "
+            "numbers of all notes of the chain."
+        ),
         report=f"steps {len(chain) - 1}\ntotal {sum(chain)}",
         idle=_idle(files, [kept, *(f"notes/{number}" for number in chain)]),
     )

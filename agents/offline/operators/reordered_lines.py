@@ -47,7 +47,9 @@ def _ids(count: int, rng: Random) -> list[str]:
 def _precedence(lines: list[bytes], rng: Random) -> Hidden:
     groups = _groups(lines, rng, 6, 24)
     ids = _ids(len(groups), rng)
-    rows = [b"%s\t%s" % (name.encode(), line) for name, group in zip(ids, groups, strict=True) for line in group]
+    rows = [
+        b"%s\t%s" % (name.encode(), line) for name, group in zip(ids, groups, strict=True) for line in group
+    ]
     # Lines of one group keep their order among themselves; everything else is shuffled by group.
     order = sorted(ids)
     tagged = sorted(rows, key=lambda row: order.index(row.split(b"\t", 1)[0].decode()))
@@ -55,8 +57,9 @@ def _precedence(lines: list[bytes], rng: Random) -> Hidden:
     rng.shuffle(relation)
     return Hidden(
         files={"lines.tsv": b"".join(tagged), "before.txt": ("\n".join(relation) + "\n").encode()},
-        how="""Each line of `lines.tsv` is a group's id, a tab, and a line of the file; lines of one group are in the right order.
-The groups are not: `before.txt` has a row `A B` wherever group A comes directly before group B.""",
+        how="""Each line of `lines.tsv` is a group's id, a tab, and a line of the file; lines of one
+group are in the right order. The groups are not: `before.txt` has a row `A B` wherever group A comes
+directly before group B.""",
         restore=r"""
 tsort "$IN/before.txt" > "$WORK/order"
 while read -r id; do
@@ -73,12 +76,15 @@ cp "$WORK/order" "$REPORT"
 def _pages(lines: list[bytes], rng: Random) -> Hidden:
     groups = _groups(lines, rng, 4, 12)
     mark = f"%%{rng.getrandbits(32):08x}"
-    pages = [f"{mark} page {number}\n".encode() + b"".join(group) for number, group in enumerate(groups, start=1)]
+    pages = [
+        f"{mark} page {number}\n".encode() + b"".join(group) for number, group in enumerate(groups, start=1)
+    ]
     rng.shuffle(pages)
     return Hidden(
         files={"print-out.txt": b"".join(pages)},
-        how=f"""`print-out.txt` holds the pages of the file in the wrong order. Each page starts with a line `{mark} page N`, which does not
-belong to the file. Joined in order of N, without these lines, the pages are the file.""",
+        how=f"""`print-out.txt` holds the pages of the file in the wrong order. Each page starts with a
+line `{mark} page N`, which does not belong to the file. Joined in order of N, without these lines, the
+pages are the file.""",
         restore=f"""
 mark='{mark}'
 """
@@ -95,7 +101,9 @@ done < "$WORK/order" > "$WORK/report"
 cp "$WORK/whole" "$OUT"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="one line for each page in order: its number, a space, and how many lines of the file are on it.",
+        report_rule=(
+            "one line for each page in order: its number, a space, and how many lines of the file are on it."
+        ),
         report="\n".join(f"{number} {len(group)}" for number, group in enumerate(groups, start=1)),
     )
 
@@ -112,8 +120,8 @@ def _dictionary(lines: list[bytes], rng: Random) -> Hidden:
     rng.shuffle(index)
     return Hidden(
         files={"dictionary.tsv": b"".join(rows), "index.txt": ("\n".join(index) + "\n").encode()},
-        how="""`index.txt` has a row `N CODE` for each line of the file, in no order; `dictionary.tsv` has for each CODE the line, after a
-tab. Some codes of the dictionary are not used.""",
+        how="""`index.txt` has a row `N CODE` for each line of the file, in no order; `dictionary.tsv`
+has for each CODE the line, after a tab. Some codes of the dictionary are not used.""",
         restore=r"""
 tab=$(printf '\t')
 sort -t "$tab" -k1,1 "$IN/dictionary.tsv" > "$WORK/dictionary"
@@ -136,8 +144,8 @@ def _dealt(lines: list[bytes], rng: Random) -> Hidden:
     files = {name: b"".join(lines[at::hands]) for at, name in enumerate(names)}
     return Hidden(
         files={**files, "order.txt": ("\n".join(names) + "\n").encode()},
-        how="""The lines of the file were dealt in turn, like cards, into the files that `order.txt` names, in that order: the first line
-into the first file, the second into the second, and round again.""",
+        how="""The lines of the file were dealt in turn, like cards, into the files that `order.txt`
+names, in that order: the first line into the first file, the second into the second, and round again.""",
         restore=r"""
 cd "$IN"
 mapfile -t hands < order.txt

@@ -8,6 +8,11 @@ from typing import ClassVar
 
 from agents.offline.operator import Dependent, Derived, Subject, Variant
 
+CONTENTS = """
+The finished files are to be packed into one. `contents` in the folder of this note's name says which: each
+line is the name of a member, a space, and the path of the file that it holds; lines that start with # are
+comments. The order of the members is that of the list.
+"""
 OPEN = """
 cat > "$WORK/list" <<'END_OF_LIST'
 {rows}
@@ -44,9 +49,7 @@ class SealedArchive(Dependent):
         how, write, check = shape()
         text = "# what goes into the package: member, space, file\n" + "\n".join(rows) + "\n"
         return Derived(
-            how="The finished files are to be packed into one. `contents` in the folder of this note's name says which: each line is the\n"
-            "name of a member, a space, and the path of the file that it holds; lines starting with # are comments.\n"
-            "The order of the members is that of the list.\n\n" + how.strip(),
+            how=f"{CONTENTS.strip()}\n\n{how.strip()}",
             write='grep -v "^#" "$IN/contents" > "$WORK/list"\n' + write.strip(),
             check=OPEN.format(rows="\n".join(rows)).strip() + "\n" + check.strip(),
             files={"contents": text.encode()},
@@ -61,7 +64,7 @@ mkdir "$WORK/stage"
 while read -r member file; do cp "$file" "$WORK/stage/$member"; done < "$WORK/list"
 cut -d' ' -f1 "$WORK/list" > "$WORK/members"
 """
-TAR = "tar --format=ustar --owner=0 --group=0 --numeric-owner --mode=0644 --mtime=@0 -C \"$WORK/stage\""
+TAR = 'tar --format=ustar --owner=0 --group=0 --numeric-owner --mode=0644 --mtime=@0 -C "$WORK/stage"'
 CONTENT = """
 while read -r member file; do
     cmp -s "$file" "$WORK/open/$member" || fail "member $member is not what $file holds"
@@ -71,8 +74,8 @@ done < "$WORK/list"
 
 def _plain_tar() -> Shape:
     return (
-        """The package is a tar archive in ustar format, not compressed. Every member is a regular file with owner and group 0, mode
-0644 and the modification time 0 (the start of 1970).""",
+        """The package is a tar archive in ustar format, not compressed. Every member is a regular file
+with owner and group 0, mode 0644 and the modification time 0 (the start of 1970).""",
         STAGED.strip() + f'\n{TAR} -cf "$OUT" -T "$WORK/members"',
         """
 [ "$(tail -c +258 "$OUT" | head -c 5)" = ustar ] || fail "$OUT is not a ustar archive"
@@ -80,7 +83,8 @@ TZ=UTC tar --numeric-owner -tvf "$OUT" > "$WORK/found" || fail "$OUT cannot be l
 while read -r member file; do
     echo "-rw-r--r-- 0/0 $(wc -c < "$file") 1970-01-01 00:00 $member"
 done < "$WORK/list" > "$WORK/expected"
-awk '{ print $1, $2, $3, $4, $5, $6 }' "$WORK/found" | cmp -s - "$WORK/expected" || fail "members, order, owners, modes or times are wrong"
+awk '{ print $1, $2, $3, $4, $5, $6 }' "$WORK/found" | cmp -s - "$WORK/expected" ||
+    fail "members, order, owners, modes or times are wrong"
 mkdir "$WORK/open" && tar -xf "$OUT" -C "$WORK/open"
 """
         + CONTENT.strip(),
@@ -89,8 +93,8 @@ mkdir "$WORK/open" && tar -xf "$OUT" -C "$WORK/open"
 
 def _tar_gz_sums() -> Shape:
     return (
-        """The package is a gzip-compressed tar archive. Its first member is `SUMS`: for each other member, in the order of the list, a
-line `SHA256  MEMBER` (two spaces). The other members follow it.""",
+        """The package is a gzip-compressed tar archive. Its first member is `SUMS`: for each other member, in
+the order of the list, a line `SHA256  MEMBER` (two spaces). The other members follow it.""",
         STAGED.strip()
         + f"""
 (cd "$WORK/stage" && xargs sha256sum < "$WORK/members") > "$WORK/sums"
@@ -114,9 +118,9 @@ done < "$WORK/list" | cmp -s - "$WORK/open/SUMS" || fail "SUMS does not fit the 
 
 def _members() -> Shape:
     return (
-        """The package starts with an index: for each member a line `MEMBER OFFSET LENGTH SIZE`, then a line `--`. After it, each file
-follows as a gzip stream of its own. OFFSET (from 0, counted from the byte after the line `--`) and LENGTH say where its stream is, SIZE
-is that of the file.""",
+        """The package starts with an index: for each member a line `MEMBER OFFSET LENGTH SIZE`, then a line
+`--`. After it, each file follows as a gzip stream of its own. OFFSET (from 0, counted from the byte after the
+line `--`) and LENGTH say where its stream is; SIZE is that of the file.""",
         """
 offset=0
 : > "$WORK/streams"
@@ -132,7 +136,8 @@ cp "$WORK/package" "$OUT"
 """,
         """
 count=$(wc -l < "$WORK/list")
-[ "$(sed -n "$((count + 1))p" "$OUT" | tr -d '\\0')" = "--" ] || fail "the index does not end after $count lines"
+end_mark=$(sed -n "$((count + 1))p" "$OUT" | tr -d '\\0')
+[ "$end_mark" = "--" ] || fail "the index does not end after $count lines"
 head -n "$count" "$OUT" > "$WORK/index"
 tail -n "+$((count + 2))" "$OUT" > "$WORK/streams"
 end=0
@@ -152,8 +157,9 @@ done < <(paste -d '\\n' "$WORK/list" "$WORK/index")
 
 def _text_bundle() -> Shape:
     return (
-        """The package is text. Each member is a section: a line `=== MEMBER SIZE`, with the size of the file in bytes, then the file in base64
-in lines of 60 characters. A last line `=== END SHA256` has the SHA-256 of everything before it.""",
+        """The package is text. Each member is a section: a line `=== MEMBER SIZE`, with the size of the file
+in bytes, then the file in base64 in lines of 60 characters. A last line `=== END SHA256` has the SHA-256
+of everything before it.""",
         """
 while read -r member file; do
     echo "=== $member $(wc -c < "$file")"
@@ -166,7 +172,8 @@ cp "$WORK/package" "$OUT"
         """
 tail -n 1 "$OUT" > "$WORK/last"
 head -n -1 "$OUT" > "$WORK/sections"
-[ "$(cat "$WORK/last")" = "=== END $(sha256sum < "$WORK/sections" | cut -c1-64)" ] || fail "the last line does not seal what is before it"
+sum=$(sha256sum < "$WORK/sections" | cut -c1-64)
+[ "$(cat "$WORK/last")" = "=== END $sum" ] || fail "the last line does not seal what is before it"
 while read -r member file; do
     echo "=== $member $(wc -c < "$file")"
     base64 -w 60 < "$file"

@@ -37,7 +37,8 @@ class ShuffledParts(Obstacle):
 
 
 def _cut(data: bytes, rng: Random) -> list[bytes]:
-    """Four to seven pieces of at least one byte, no two alike (an order told by checksums must be one order)."""
+    """Four to seven pieces of at least one byte, no two alike (an order told by checksums must be one
+    order)."""
     while True:
         cuts = sorted(rng.sample(range(1, len(data)), rng.randint(3, 6)))
         parts = [data[start:end] for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True)]
@@ -74,7 +75,10 @@ done < "$WORK/order" > "$WORK/report"
 cp "$WORK/whole" "$OUT"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="one line for each part in order of position: position, name and size in bytes, one space between.",
+        report_rule=(
+            "one line for each part in order of position: position, name and size in bytes, one space "
+            "between."
+        ),
         report="\n".join(f"{at + 1} {names[at]} {len(part)}" for at, part in enumerate(parts)),
     )
 
@@ -87,9 +91,10 @@ def _by_header(parts: list[bytes], names: list[str], rng: Random) -> Hidden:
     }
     return Hidden(
         files=files,
-        how="""The file was cut into parts with random names. The first line of each `.part` file is a header that does
-not belong to the file: `part K of N, B bytes, sha256 S`, where K counts from 1 and B and S are size and SHA-256 of
-what follows the header. Joined in order of K, without their headers, the parts are the file.""",
+        how="""The file was cut into parts with random names. The first line of each `.part` file is a
+header that does not belong to the file: `part K of N, B bytes, sha256 S`, where K counts from 1 and B
+and S are size and SHA-256 of what follows the header. Joined in order of K, without their headers, the
+parts are the file.""",
         restore="""
 # Headers tell the order; what follows a header is the part.
 for part in "$IN"/*.part; do
@@ -107,8 +112,8 @@ done < "$WORK/order" > "$WORK/report"
 cp "$WORK/whole" "$OUT"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="""one line for each part in order: the SHA-256 of the part without its header, a space, and the
-  name of the part's file.""",
+        report_rule="""one line for each part in order: the SHA-256 of the part without its header, a
+space, and the name of the part's file.""",
         report="\n".join(f"{_digest(part)} {names[at]}" for at, part in enumerate(parts)),
     )
 
@@ -118,9 +123,9 @@ def _by_successor(parts: list[bytes], names: list[str], rng: Random) -> Hidden:
     rows = [f"{names[at]}\t{following[at]}" for at in range(len(parts))]
     return Hidden(
         files={**dict(zip(names, parts, strict=True)), "links.tsv": _shuffled(rows, rng)},
-        how="""The file was cut into parts with random names. `links.tsv` has a row for each part: its name, a tab, and the
-SHA-256 of the part that follows it, or the word `end` for the last one. The first part is the one that follows
-no other. Joined along these links the parts are the file.""",
+        how="""The file was cut into parts with random names. `links.tsv` has a row for each part: its
+name, a tab, and the SHA-256 of the part that follows it, or the word `end` for the last one. The first
+part is the one that follows no other. Joined along these links the parts are the file.""",
         restore="""
 # Name and checksum of every part, then the links between checksums.
 for part in "$IN"/*.part; do
@@ -158,10 +163,11 @@ def _by_revision(parts: list[bytes], names: list[str], rng: Random) -> Hidden:
         rows.append(f"{names[at]}\t{at + 1}\t{revision}\t{_digest(part)}")
     return Hidden(
         files={**files, "manifest.tsv": _shuffled(rows, rng)},
-        how="""The file was cut into parts with random names. `manifest.tsv` has a row for each part, in no particular
-order, with four tab separated columns: name, position (from 1), revision and SHA-256. Some positions were sent
-again: of the parts with the same position only the one with the highest revision counts, the others are
-superseded. Joined in order of position, the parts that count are the file.""",
+        how="""The file was cut into parts with random names. `manifest.tsv` has a row for each part, in
+no particular order, with four tab separated columns: name, position (from 1), revision and SHA-256.
+Some positions were sent again: of the parts with the same position only the one with the highest
+revision counts, the others are superseded. Joined in order of position, the parts that count are the
+file.""",
         restore="""
 # Highest revision first inside a position; the first row of a position counts.
 sort -t "$(printf '\\t')" -k2,2n -k3,3nr "$IN/manifest.tsv" > "$WORK/rows"

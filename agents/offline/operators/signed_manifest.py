@@ -12,6 +12,20 @@ FILES = """
 # The files to list, from the delivered list; a blank line is no file.
 grep -v '^$' "$IN/files" | sort > "$WORK/files"
 """
+SEALED = """
+The finished files that `files`, in the folder of this note's name, lists (one path a line, in no order;
+sort them by byte value) are to be sealed by a manifest.
+"""
+CHECKED = """
+cat > "$WORK/files" <<'END_OF_FILES'
+{listed}
+END_OF_FILES
+while read -r file; do
+    [ -f "$file" ] || fail "$file is missing"
+done < "$WORK/files"
+{check}
+cmp -s "$WORK/expected" "$OUT" || fail "$OUT does not fit the files, or is not laid out as asked"
+"""
 
 
 @dataclass(frozen=True)
@@ -20,7 +34,9 @@ class SignedManifest(Dependent):
     suffix: ClassVar[str] = "manifest"
     scenario: ClassVar[str] = "finished outputs to be sealed for delivery"
     tags: ClassVar[frozenset[str]] = frozenset({"delivery", "checksums", "manifest"})
-    tools: ClassVar[frozenset[str]] = frozenset({"sha256sum", "sha512sum", "b2sum", "cksum", "sort", "awk", "grep"})
+    tools: ClassVar[frozenset[str]] = frozenset(
+        {"sha256sum", "sha512sum", "b2sum", "cksum", "sort", "awk", "grep"}
+    )
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("sha256_sorted", "write a sha256 manifest sealed by its own checksum", "sha256sum"),
         Variant("tagged", "write a tagged blake2 manifest sealed by its own checksum", "b2sum"),
@@ -38,13 +54,10 @@ class SignedManifest(Dependent):
         }[variant.name]()
         delivered = list(listed)
         rng.shuffle(delivered)
-        found = "cat > \"$WORK/files\" <<'END_OF_FILES'\n" + "\n".join(listed) + "\nEND_OF_FILES\n"
-        there = 'while read -r file; do\n    [ -f "$file" ] || fail "$file is missing"\ndone < "$WORK/files"\n'
         return Derived(
-            how="The finished files that `files`, in the folder of this note's name, lists (one path a line, in no\n"
-            "order; sort them by byte value) are to be sealed by a manifest.\n\n" + how,
-            write=FILES.strip() + "\n" + write.strip(),
-            check=found + there + check.strip() + f"\ncmp -s \"$WORK/expected\" \"$OUT\" || fail \"$OUT does not fit the files, or is not laid out as asked\"",
+            how=f"{SEALED.strip()}\n\n{how.strip()}",
+            write=f"{FILES.strip()}\n{write.strip()}",
+            check=CHECKED.format(listed="\n".join(listed), check=check.strip()),
             files={"files": ("\n".join(delivered) + "\n").encode()},
             about=tuple(listed),
         )
@@ -70,9 +83,9 @@ done < "$WORK/files" > "$WORK/lines"
 
 def _tagged() -> tuple[str, str, str]:
     return (
-        """Each file gets the line `BLAKE2b (PATH) = SUM`, with the 128 hex digits that `b2sum` gives, in sorted
-order of the paths. A last line `END N SUM` seals it: the number of files, and the BLAKE2b sum of all lines before
-it, newlines included.""",
+        """Each file gets the line `BLAKE2b (PATH) = SUM`, with the 128 hex digits that `b2sum` gives, in
+sorted order of the paths. A last line `END N SUM` seals it: the number of files, and the BLAKE2b sum of
+all lines before it, newlines included.""",
         """
 xargs -d '\\n' b2sum --tag < "$WORK/files" > "$WORK/lines"
 seal=$(b2sum < "$WORK/lines" | cut -d' ' -f1)
@@ -92,9 +105,9 @@ cat "$WORK/lines" "$WORK/seal" > "$WORK/expected"
 
 def _csv_sizes() -> tuple[str, str, str]:
     return (
-        """A comma separated table with the header `path,bytes,lines,crc`, then a row for each file in sorted order of
-the paths: its path, its size, its number of newlines, and the first number that POSIX `cksum` prints. A last
-row `total,BYTES,LINES,CRC` has both sums, and the `cksum` number of everything before that row.""",
+        """A comma separated table with the header `path,bytes,lines,crc`, then a row for each file in sorted
+order of the paths: its path, its size, its number of newlines, and the first number that POSIX `cksum`
+prints. A last row `total,BYTES,LINES,CRC` has both sums, and the `cksum` number of all before that row.""",
         """
 echo "path,bytes,lines,crc" > "$WORK/table"
 while read -r file; do
@@ -121,9 +134,9 @@ echo "total,$bytes,$lines,$crc" >> "$WORK/expected"
 
 def _chained() -> tuple[str, str, str]:
     return (
-        """Each file gets one line, in sorted order of the paths: `N CHAIN PATH`, where N counts from 1. CHAIN is the
-SHA-512 (hex) of three things one after the other: the CHAIN of the line before (nothing for the first), the path,
-and the file's content.""",
+        """Each file gets one line, in sorted order of the paths: `N CHAIN PATH`, where N counts from 1. CHAIN
+is the SHA-512 (hex) of three things one after the other: the CHAIN of the line before (nothing for the
+first), the path, and the file's content.""",
         """
 chain="" number=0
 while read -r file; do

@@ -55,8 +55,9 @@ def _utf16(data: bytes, rng: Random) -> Hidden:
     encoded = ("\ufeff" + text).encode("utf-16-le" if little else "utf-16-be")
     return Hidden(
         files={"file.u16": encoded},
-        how="""`file.u16` is the file in UTF-16; its first two bytes are a byte order mark that says which. Its line ends are CR LF.
-The original is UTF-8 without a mark, with LF line ends, and has no CR anywhere.""",
+        how="""`file.u16` is the file in UTF-16; its first two bytes are a byte order mark that says
+which. Its line ends are CR LF. The original is UTF-8 without a mark, with LF line ends, and has no CR
+anywhere.""",
         restore=r"""
 iconv -f UTF-16 -t UTF-8 "$IN/file.u16" | tr -d '\r' > "$WORK/whole"
 cp "$WORK/whole" "$OUT"
@@ -64,7 +65,10 @@ mark=$(head -c 2 "$IN/file.u16" | od -An -tx1 | tr -d ' \n')
 if [ "$mark" = fffe ]; then order=little; else order=big; fi
 echo "$order $(wc -c < "$IN/file.u16") $(wc -c < "$WORK/whole")" > "$REPORT"
 """,
-        report_rule="one line: `little` or `big` for the byte order found, the size of `file.u16` and the size of the original, in bytes.",
+        report_rule=(
+            "one line: `little` or `big` for the byte order found, the size of `file.u16` and the size of"
+            " the original, in bytes."
+        ),
         report=f"{'little' if little else 'big'} {len(encoded)} {len(data)}",
     )
 
@@ -75,9 +79,13 @@ def _swapped(data: bytes, rng: Random) -> Hidden:
     swapped[0::2], swapped[1::2] = padded[1::2], padded[0::2]
     front = rng.randbytes(rng.randint(5, 40) * 2)
     return Hidden(
-        files={"image.bin": front + bytes(swapped), "layout.txt": f"start {len(front)}\nlength {len(data)}\n".encode()},
-        how="""`image.bin` holds the file from the byte `start` on (counted from 0), with the two bytes of each 16-bit word swapped, and a zero
-byte added where the length was odd. `layout.txt` has `start`, and `length`: the size of the original.""",
+        files={
+            "image.bin": front + bytes(swapped),
+            "layout.txt": f"start {len(front)}\nlength {len(data)}\n".encode(),
+        },
+        how="""`image.bin` holds the file from the byte `start` on (counted from 0), with the two bytes
+of each 16-bit word swapped, and a zero byte added where the length was odd. `layout.txt` has `start`,
+and `length`: the size of the original.""",
         restore=r"""
 start=$(awk '$1 == "start" { print $2 }' "$IN/layout.txt")
 length=$(awk '$1 == "length" { print $2 }' "$IN/layout.txt")
@@ -87,8 +95,8 @@ cp "$WORK/whole" "$OUT"
 echo "front $(head -c "$start" "$IN/image.bin" | cksum | cut -d' ' -f1)" > "$REPORT"
 echo "original $(cksum < "$WORK/whole" | cut -d' ' -f1)" >> "$REPORT"
 """,
-        report_rule="""two lines: `front CRC` and `original CRC`, the first number that POSIX `cksum` prints for what stands before the
-  byte `start`, and for the original.""",
+        report_rule="""two lines: `front CRC` and `original CRC`, the first number that POSIX `cksum`
+prints for what stands before the byte `start`, and for the original.""",
         report=f"front {cksum(front)}\noriginal {cksum(data)}",
     )
 
@@ -96,11 +104,14 @@ echo "original $(cksum < "$WORK/whole" | cut -d' ' -f1)" >> "$REPORT"
 def _substituted(data: bytes, rng: Random) -> Hidden:
     shuffled = "".join(rng.sample(LETTERS, len(LETTERS)))
     table = bytes.maketrans(LETTERS.encode(), shuffled.encode())
-    counts = sorted(((data.count(letter.encode()), letter) for letter in LETTERS), key=lambda row: (-row[0], row[1]))
+    counts = sorted(
+        ((data.count(letter.encode()), letter) for letter in LETTERS), key=lambda row: (-row[0], row[1])
+    )
     return Hidden(
         files={"file.sub": data.translate(table), "alphabet.txt": f"{LETTERS}\n{shuffled}\n".encode()},
-        how="""`file.sub` is the file after a substitution: every character of the first line of `alphabet.txt` was replaced by the one that
-stands below it in the second line. All other bytes are as they were.""",
+        how="""`file.sub` is the file after a substitution: every character of the first line of
+`alphabet.txt` was replaced by the one that stands below it in the second line. All other bytes are as
+they were.""",
         restore=r"""
 plain=$(head -n 1 "$IN/alphabet.txt")
 replaced=$(tail -n 1 "$IN/alphabet.txt")
@@ -112,8 +123,8 @@ for ((i = 0; i < ${#plain}; i++)); do
 done | sort -k2,2nr -k1,1 | head -n 5 > "$WORK/report"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="""the five most frequent characters of the original among those of the alphabet, most frequent first, equal ones by byte
-  value: one a line, the character, a space, and its count.""",
+        report_rule="""the five most frequent characters of the original among those of the alphabet,
+most frequent first, equal ones by byte value: one a line, the character, a space, and its count.""",
         report="\n".join(f"{letter} {count}" for count, letter in counts[:5]),
     )
 
@@ -126,8 +137,8 @@ def _octal_runs(data: bytes, rng: Random) -> Hidden:
     longest = max(count for _, count in runs)
     return Hidden(
         files={"dump.oct": ("\n".join(lines) + "\n").encode()},
-        how="""`dump.oct` spells the file out: each word is a byte in three octal digits, or `COUNTxOOO` for a run of COUNT equal bytes. Where
-lines break means nothing.""",
+        how="""`dump.oct` spells the file out: each word is a byte in three octal digits, or `COUNTxOOO`
+for a run of COUNT equal bytes. Where lines break means nothing.""",
         restore=r"""
 # Escapes for printf, one line of the dump a line.
 awk '{
@@ -147,8 +158,8 @@ tr ' ' '\n' < "$IN/dump.oct" | awk -Fx '
 ' > "$WORK/report"
 cp "$WORK/report" "$REPORT"
 """,
-        report_rule="""three lines: `words N`, the number of words in the dump; `runs N`, how many of them are runs; `longest N`, the highest
-  COUNT, or 1 if there is no run.""",
+        report_rule="""three lines: `words N`, the number of words in the dump; `runs N`, how many of
+them are runs; `longest N`, the highest COUNT, or 1 if there is no run.""",
         report=f"words {len(runs)}\nruns {sum(count > 1 for _, count in runs)}\nlongest {longest}",
     )
 

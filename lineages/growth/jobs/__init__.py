@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db.models import F
 
 from lineages import messages
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 KINDS: Mapping[str, Callable[[Job, Lease], None]] = {"audit": audit.run}
 
 
-def request_audit(environment: Environment, by: AbstractBaseUser) -> Job:
+def request_audit(environment: Environment, by: User) -> Job:
     """Have the gates run over an environment again; a request that still waits is given back instead."""
     waiting = Job.objects.filter(
         job_kind="audit", subject=environment.reference, status=Job.Status.QUEUED

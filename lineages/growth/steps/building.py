@@ -9,6 +9,7 @@ from lineages.growth.work import Answered, Fault, Work, close
 from lineages.library.models import Snapshot
 from lineages.library.snapshots import store
 from sandboxes.errors import TaskRefused
+from sandboxes.intake import admit
 from sandboxes.task import Task
 from sandboxes.text import clean
 
@@ -40,11 +41,11 @@ def build(work: Work, *, revision: int, wish: str) -> None:
 
 
 def _child(parent: Task, answered: Answered[Built]) -> tuple[Task | None, str]:
-    """The child's task, or why there is none."""
+    """The child's task, taken in as any task from outside would be, or why there is none."""
     if answered.value is None:
         return None, str(answered.refusal)
     try:
-        child = parent.replace(answered.value.changes)
+        child = admit(parent.replace(answered.value.changes).files).task
     except TaskRefused as refusal:
         return None, f"what was built is not a task: {refusal}"
     if child.digest == parent.digest:

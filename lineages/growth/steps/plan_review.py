@@ -1,11 +1,11 @@
-"""plan_review: the rules of edits first, then the rubric, criterion by criterion."""
+"""plan_review: the rules of edits and levers first, then the rubric, criterion by criterion."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from agents.plan import CriterionVerdict, Judgement, Verdict
-from lineages import edits
+from lineages import difficulty, edits
 from lineages.growth.briefs import brief
 from lineages.growth.models import Attempt, Evolution, Plan
 from lineages.growth.work import Answered, Fault, Work, store_review
@@ -20,7 +20,7 @@ def run(work: Work) -> None:
     illegal = _illegal(plan, work)
     if illegal:
         with work.lease.writing():
-            store_review(illegal, role="edits", reviewer="rules of edits", call=None, plan=plan)
+            store_review(illegal, role="rules", reviewer="rules of edits and levers", call=None, plan=plan)
             work.move(Evolution.Status.DRAFTING, reason=illegal.failures[0].explanation)
         return
     answered = _review(work, attempt, plan)
@@ -34,14 +34,15 @@ def run(work: Work) -> None:
 
 
 def _illegal(plan: Plan, work: Work) -> Judgement | None:
-    broken = edits.violations(plan.draft, work.evolution.parent.sequence)
-    if not broken:
-        return None
-    return Judgement(
-        verdicts=tuple(
-            CriterionVerdict(criterion="edits", verdict=Verdict.FAIL, explanation=rule) for rule in broken
-        )
-    )
+    """What the rules say against a plan, before anybody is asked: its edits, and levers that do not move."""
+    draft, domain = plan.draft, work.evolution.lineage.domain
+    broken = [("edits", rule) for rule in edits.violations(draft, work.evolution.parent.sequence)]
+    idle = difficulty.idle_levers(draft.direction, draft.before, draft.after, domain, difficulty.shipped())
+    found = broken or [("levers", reason) for reason in idle]
+    verdicts = [
+        CriterionVerdict(criterion=name, verdict=Verdict.FAIL, explanation=text) for name, text in found
+    ]
+    return Judgement(verdicts=tuple(verdicts)) if verdicts else None
 
 
 def _review(work: Work, attempt: Attempt, plan: Plan) -> Answered[Judgement]:

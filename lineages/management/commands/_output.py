@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
@@ -61,7 +61,7 @@ def _fail(problem: Exception, code: Exit) -> None:
     sys.exit(code)
 
 
-def table(rows: list[tuple[str, ...]], write: Callable[[str], Any]) -> None:
+def table(rows: Sequence[tuple[str, ...]], write: Callable[[str], Any]) -> None:
     """Rows as aligned columns; the first is the heading."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):

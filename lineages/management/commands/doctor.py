@@ -12,10 +12,10 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from kombu.exceptions import KombuError
-from sandboxes.backends import open_backend
 
 from lineages.library import machine
 from lineages.management.commands._output import Exit, emit, leave
+from sandboxes.backends import open_backend
 from sandboxes.errors import SandboxError
 
 FREE_GIB = 5
@@ -88,7 +88,9 @@ def sandbox() -> Finding:
 
 def docker() -> Finding:
     try:
-        open_backend("docker", instance=settings.INSTANCE, folder=settings.SANDBOXES).check()
+        open_backend(
+            "docker", instance=settings.INSTANCE, folder=settings.SANDBOXES, docker_host=settings.DOCKER_HOST
+        ).check()
     except SandboxError as problem:
         return Finding("docker", "note", str(problem))
     return Finding("docker", "ok", "the engine answers")

@@ -9,6 +9,7 @@ from lineages.growth import loops
 from lineages.growth.evolving import ALL_DIRECTIONS, RecipeSettings, start
 from lineages.growth.models import Evolution, Recipe
 from lineages.library import machine
+from lineages.library.audits import latest
 from lineages.library.models import Environment
 from lineages.library.references import find
 from lineages.management.commands._output import Exit, emit, leave, plain_errors, progress, table
@@ -99,7 +100,7 @@ def _generation(evolution: Evolution, child: Environment) -> dict[str, Any]:
 
 def show(grown: list[Evolution], last: Evolution, write: Any) -> None:
     """The lineage as a table: the parent first, then each generation."""
-    rows = [("generation", "direction", "gates", "D_T", "seconds")]
+    rows: list[tuple[str, ...]] = [("generation", "direction", "gates", "D_T", "seconds")]
     parent = grown[0].parent
     rows.append(
         (
@@ -120,8 +121,8 @@ def show(grown: list[Evolution], last: Evolution, write: Any) -> None:
 
 
 def _row(evolution: Evolution, child: Environment) -> tuple[str, ...]:
-    candidate = evolution.attempts.last().candidate
-    results = list(candidate.audit.results.all()) if candidate and candidate.audit else []
+    audit = latest(child)
+    results = list(audit.results.all()) if audit else []
     passed = sum(row.outcome in ("passed", "not_applicable") for row in results)
     note = " provisional" if child.provisional else ""
     seconds = (child.created_at - evolution.created_at).total_seconds()

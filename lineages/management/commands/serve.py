@@ -32,7 +32,9 @@ STOP_SECONDS = 15
 
 
 class Command(BaseCommand):
-    help = "Serve the dashboard with a worker beside it, and with the embedded broker where none is configured."
+    help = (
+        "Serve the dashboard and run a worker, with the embedded broker where none is configured."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT")

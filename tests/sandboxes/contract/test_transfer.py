@@ -154,7 +154,7 @@ def test_tools_that_a_command_replaced_do_not_touch_transfers(box: Sandbox) -> N
     sh(
         box,
         """printf '#!/bin/sh\\necho 1 > /tests/forged; exit 0\\n' > /tmp/t; chmod +x /tmp/t
-    cp /tmp/t /usr/local/bin/tar; cp /tmp/t /usr/bin/tar; cp /tmp/t /usr/local/bin/sh""",
+    cp /tmp/t /usr/local/bin/tar; cp --remove-destination /tmp/t /usr/bin/tar; cp /tmp/t /usr/local/bin/sh""",
     )
     box.write_files({"test.sh": PLAIN}, "/tests")
     assert box.read_files(["/tests"]) == {"/tests/test.sh": PLAIN}

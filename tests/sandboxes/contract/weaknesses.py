@@ -4,6 +4,9 @@ KNOWN_WEAKNESSES = {
     ("bubblewrap", "a_background_process_lives_on_between_commands"): (
         "each command has a process namespace of its own, which ends with it"
     ),
+    ("bubblewrap", "every_system_folder_can_be_written_to"): (
+        "below /usr/bin, /usr/local and their like, folders stay the machine's root's, who is not mapped"
+    ),
     ("bubblewrap", "other_users_exist"): "one user is mapped; more need newuidmap and a range in /etc/subuid",
     (
         "bubblewrap",

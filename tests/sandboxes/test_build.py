@@ -1,0 +1,136 @@
+"""Building images."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sandboxes.base import Backend
+from sandboxes.docker import DockerBackend, builder
+from sandboxes.errors import BuildFailed, MachineFault, TimedOut, Unsupported
+from sandboxes.files import TaskFile
+from tests.sandboxes.conftest import DOCKER_HOST, INSTANCE, LIMITS
+from tests.sandboxes.contract.test_commands import sh
+from tests.sandboxes.contract.test_life import eventually, processes
+
+FROM = "FROM debian:bookworm-slim\n"
+
+
+def context(dockerfile: str, **files: str) -> dict[str, TaskFile]:
+    return {
+        "Dockerfile": TaskFile.text(dockerfile),
+        **{name: TaskFile.text(text) for name, text in files.items()},
+    }
+
+
+@pytest.fixture
+def docker(make_backend: Callable[..., Backend]) -> Backend:
+    return make_backend("docker")
+
+
+def test_files_settings_and_modes_are_placed(backend: Backend) -> None:
+    files = context(
+        f"{FROM}ENV A=1 B='two words'\nWORKDIR /srv/work\nCOPY . ./\nCOPY --chmod=640 x /etc/x\n", x="1"
+    )
+    files["run.sh"] = TaskFile.text("#!/bin/sh\necho ran\n", executable=True)
+    image = backend.build(files, timeout=120)
+    assert (image.backend, image.workdir, image.env["B"]) == (backend.name, "/srv/work", "two words")
+    with backend.open(image, LIMITS, labels={}) as box:
+        assert sh(box, './run.sh; echo "$A $B"; stat -c %a /etc/x') == b"ran\n1 two words\n640\n"
+
+
+def test_the_same_content_gives_the_same_image_and_another_another(backend: Backend) -> None:
+    one = backend.build(context(f"{FROM}COPY x /x\n", x="1"), timeout=120)
+    again = backend.build(context(f"{FROM}COPY x /x\n", x="1"), timeout=120)
+    other = backend.build(context(f"{FROM}COPY x /x\n", x="2"), timeout=120)
+    assert one.id == again.id != other.id
+
+
+def test_a_context_without_a_dockerfile_does_not_build(backend: Backend) -> None:
+    with pytest.raises(BuildFailed, match="no Dockerfile"):
+        backend.build({"x": TaskFile.text("")}, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "dockerfile",
+    [f"FROM envevo/{INSTANCE}:0123\n", f"{FROM}RUN --network=host true\n", f"# syntax=evil/frontend\n{FROM}"],
+)
+def test_what_the_policy_refuses_is_not_built(backend: Backend, dockerfile: str) -> None:
+    with pytest.raises(Unsupported, match="not built here: line"):
+        backend.build(context(dockerfile), timeout=60)
+
+
+def test_bubblewrap_notes_what_it_does_not_run(make_backend: Callable[..., Backend]) -> None:
+    image = make_backend("bubblewrap").build(context(f"{FROM}RUN apt-get install -y jq\n"), timeout=60)
+    assert image.notes == ("not run: apt-get install -y jq",)
+
+
+def test_bubblewrap_replaces_no_system_folder(make_backend: Callable[..., Backend]) -> None:
+    with pytest.raises(Unsupported, match="/proc is the machine's own"):
+        make_backend("bubblewrap").build(context("FROM scratch\nCOPY x ../proc\n", x="1"), timeout=60)
+
+
+@pytest.mark.docker
+def test_a_build_has_no_network(docker: Backend) -> None:
+    image = docker.build(
+        context(f"{FROM}RUN cut -d: -f1 /proc/net/dev | tail -n +3 > /interfaces\n"), timeout=120
+    )
+    with docker.open(image, LIMITS, labels={}) as box:
+        assert sh(box, "cat /interfaces").split() == [b"lo"]
+
+
+@pytest.mark.docker
+def test_a_failed_build_keeps_head_and_tail_of_its_log(docker: Backend) -> None:
+    noise = "seq 40000; echo the very end; exit 7"
+    with pytest.raises(BuildFailed) as caught:
+        docker.build(context(f"{FROM}RUN {noise}\n"), timeout=120)
+    assert "7" in str(caught.value)
+    assert "the very end" in caught.value.log and "debian:bookworm-slim" in caught.value.log
+    assert len(caught.value.log) <= builder.LOG_BYTES
+
+
+@pytest.mark.docker
+def test_the_time_limit_ends_the_build(docker: Backend) -> None:
+    seconds = f"300.{secrets.randbelow(10**9)}"
+    started = time.monotonic()
+    with pytest.raises(TimedOut) as caught:
+        docker.build(context(f"{FROM}RUN sleep {seconds}\n"), timeout=3)
+    assert caught.value.seconds == 3 and time.monotonic() - started < 30
+    assert eventually(lambda: not processes(seconds))
+
+
+@pytest.mark.docker
+def test_heredocs_are_built_with_buildkit(docker: Backend) -> None:
+    image = docker.build(
+        context(f"{FROM}COPY <<EOF /x\nline $((1))\nEOF\nRUN <<EOF\necho ran > /y\nEOF\n"), timeout=120
+    )
+    with docker.open(image, LIMITS, labels={}) as box:
+        assert sh(box, "cat /x /y") == b"line $((1))\nran\n"
+
+
+@pytest.mark.docker
+def test_without_buildkit_heredocs_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "_answers", lambda command: False)
+    legacy = DockerBackend(instance=INSTANCE, address=DOCKER_HOST)
+    with pytest.raises(Unsupported, match="line 2 has a heredoc, which needs BuildKit"):
+        legacy.build(context(f"{FROM}RUN <<EOF\necho {secrets.token_hex(4)}\nEOF\n"), timeout=60)
+    image = legacy.build(context(f"{FROM}RUN echo {secrets.token_hex(4)} > /x\n"), timeout=120)
+    assert image.id.startswith("sha256:") and "legacy" in legacy.identity()
+
+
+def test_a_machine_without_a_docker_command_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MachineFault, match="install Docker's client"):
+        builder.Builder("unix:///nowhere").build(context(FROM), "tag", {}, timeout=10)
+
+
+@pytest.mark.docker
+def test_an_engine_that_is_away_is_the_machines_fault() -> None:
+    with pytest.raises(MachineFault, match="could not be built"):
+        builder.Builder("unix:///nowhere/docker.sock").build(context(FROM), "tag", {}, timeout=30)

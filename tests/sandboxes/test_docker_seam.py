@@ -1,0 +1,69 @@
+"""Every exception of the docker SDK and its transport becomes one of ours."""
+
+from collections.abc import Iterator
+from inspect import getmembers, isclass
+
+import docker.errors
+import pytest
+import requests
+import urllib3
+
+from sandboxes.docker.seam import seam
+from sandboxes.errors import MachineFault, SandboxDied, SandboxError
+
+
+def foreign() -> Iterator[type[Exception]]:
+    for module in (docker.errors, requests.exceptions, urllib3.exceptions):
+        for _, found in getmembers(module, isclass):
+            theirs = found.__module__.split(".")[0] in ("docker", "requests", "urllib3", "http")
+            if theirs and issubclass(found, Exception) and not issubclass(found, Warning):
+                yield found
+
+
+def made(kind: type[Exception]) -> Exception:
+    """One of a kind, whatever its constructor and its `__str__` want."""
+    plain = type(
+        kind.__name__, (kind,), {"__init__": lambda self: None, "__str__": lambda self: "what was said"}
+    )
+    error: Exception = plain()
+    if isinstance(error, docker.errors.APIError):
+        error.response, error.explanation = answer(500), "what was said"
+    return error
+
+
+def answer(status: int) -> requests.Response:
+    response = requests.Response()
+    response.status_code = status
+    return response
+
+
+@pytest.mark.parametrize("kind", sorted(set(foreign()), key=lambda kind: (kind.__module__, kind.__name__)))
+def test_no_exception_gets_through(kind: type[Exception]) -> None:
+    with pytest.raises(SandboxError, match="doing something"), seam("doing something"):
+        raise made(kind)
+
+
+def test_our_own_exceptions_pass() -> None:
+    with pytest.raises(ZeroDivisionError), seam("doing something"):
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "becomes"),
+    [
+        (404, "No such container: x", SandboxDied),
+        (409, "Container x is not running", SandboxDied),
+        (500, "write /var/lib/docker/x: no space left on device", MachineFault),
+        (500, "error while creating mount source path: permission denied", MachineFault),
+        (500, "something else", SandboxDied),
+    ],
+)
+def test_an_answer_of_the_engine_is_attributed(status: int, words: str, becomes: type[SandboxError]) -> None:
+    kind = docker.errors.NotFound if status == 404 else docker.errors.APIError
+    with pytest.raises(becomes, match=words), seam("doing something"):
+        raise kind("message", response=answer(status), explanation=words)
+
+
+def test_a_refused_connection_is_the_machines_fault() -> None:
+    with pytest.raises(MachineFault, match="Is it running"), seam("doing something"):
+        raise requests.ConnectionError(ConnectionRefusedError(111, "refused"))
