@@ -38,9 +38,14 @@ def insert_one(brief: Brief) -> PlanDraft:
     """A length plan of one pair, whatever the direction is called; its key is new in the lineage."""
     number = f"{brief.generation}-{len(brief.history)}"
     pair = Pair(
-        key=f"part:{number}", scenario="result file", skill="write a word", tool=f"printf-{number}", origin="owned",
-        target=f"/app/out/{number}", block=f"solution/parts/{number}.sh",
-    )  # fmt: skip
+        key=f"part:{number}",
+        scenario="result file",
+        skill="write a word",
+        tool=f"printf-{number}",
+        origin="owned",
+        target=f"/app/out/{number}",
+        block=f"solution/parts/{number}.sh",
+    )
     return PlanDraft(
         direction=brief.direction,
         effort=brief.effort,

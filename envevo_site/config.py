@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import sys
 import tempfile
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import AliasChoices, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 LONGEST_SOCKET_PATH = 100
@@ -92,4 +93,13 @@ class Config(BaseSettings):
         return kept.read_text()
 
 
-CONFIG = Config()
+def load() -> Config:
+    """The configuration of the environment. A wrong value ends the process with a line for each variable."""
+    try:
+        return Config()
+    except ValidationError as problem:
+        lines = [f"ENVEVO_{str(error['loc'][0]).upper()}: {error['msg']}" for error in problem.errors()]
+        sys.exit("envevo does not start, its settings are wrong:\n  " + "\n  ".join(lines))
+
+
+CONFIG = load()

@@ -270,8 +270,14 @@ def _is_form(path: str, file: TaskFile) -> bool:
     return _is_script(path, file) and b"\0" not in file.data
 
 
+PLAIN_DATA = ("tests/held/", "tests/pristine/")
+"""Copies of what the solver is given, which an evolved task keeps for its verifier."""
+
+
 def _is_script(path: str, file: TaskFile) -> bool:
     if file.link is not None or not path.startswith(("tests/", "solution/")):
+        return False
+    if path.startswith(PLAIN_DATA):
         return False
     return path.endswith(".sh") or file.data.removeprefix(_BOM).startswith(b"#!")
 

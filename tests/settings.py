@@ -11,9 +11,9 @@ if os.environ.get("ENVEVO_TEST_ON") == "postgres":
 if os.environ.get("ENVEVO_TEST_REDIS_URL"):
     os.environ["ENVEVO_REDIS_URL"] = os.environ["ENVEVO_TEST_REDIS_URL"]
 
-from agents.scripted import SCRIPTS, Script, clumsy  # noqa: E402 - the environment has to be set first
-from envevo_site.settings import *  # noqa: E402, F403
-from envevo_site.settings import DATABASES, VAR  # noqa: E402
+from agents.scripted import SCRIPTS, Script, clumsy
+from envevo_site.settings import *  # noqa: F403
+from envevo_site.settings import DATABASES, VAR
 
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # A file, so that worker processes and threads see the same database as the test.

@@ -106,6 +106,9 @@ def _value_after(option: str, word: str | None, following: Arguments) -> str | N
 
 def _copied(name: str, arguments: Arguments, view: View) -> Effects:
     paths = _plain(arguments, view)
+    if None in arguments[:-1] and len(paths) == 1 and arguments[-1] is not None:
+        # What is copied cannot be told, but the one word after it says where to.
+        return Effects(writes=paths, known=not _is_folder(paths[0], view))
     if None in arguments or len(paths) < 2:
         return Effects(reads=_existing(paths, view), known=False)
     *sources, target = paths

@@ -83,6 +83,11 @@ class Composer:
             raise CannotBuild(f"the task has no {missing[0]}")
         if "environment/docker-compose.yaml" in self.files:
             raise CannotBuild("the task is a composition of several containers (docker-compose.yaml)")
+        if SEED_STEP not in self.files and any(
+            path.startswith((f"{STEPS}/", f"{UNITS}/")) for path in self.files
+        ):
+            # The seed's own scripts would run our parts, and ours would run them, without an end.
+            raise CannotBuild(f"the task has a folder {STEPS} or {UNITS} of its own")
         if self.parent.config.environment.docker_image:
             raise CannotBuild("the task starts from a prebuilt image, which nothing can be added to")
 

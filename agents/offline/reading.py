@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agents.composition import STEPS
+from agents.composition import SEED_STEP, STEPS
 from agents.offline.shell import Command, Script
 from sandboxes.dockerfile import copies, workdir
 from sandboxes.files import TaskFile
@@ -92,8 +92,9 @@ def _walk(task: Task, folder: str, deliveries: Mapping[str, Delivery]) -> list[C
 
 def blocks(task: Task) -> list[str]:
     """The solution's blocks in the order they run: the steps of an evolved task, else its one script."""
-    steps = sorted(path for path in task.files if path.startswith(f"{STEPS}/"))
-    return steps or ([SOLVE] if SOLVE in task else [])
+    if SEED_STEP in task:
+        return sorted(path for path in task.files if path.startswith(f"{STEPS}/"))
+    return [SOLVE] if SOLVE in task else []
 
 
 def desk(folder: str) -> str:

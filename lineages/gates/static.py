@@ -32,10 +32,7 @@ def _findings(task: Task) -> Iterator[str]:
 
 
 def _missing(task: Task) -> Iterator[str]:
-    needed = [INSTRUCTION, DOCKERFILE, SOLVE, TEST]
-    if task.separate:
-        needed.append(VERIFIER_DOCKERFILE)
-    for path in needed:
+    for path in (INSTRUCTION, DOCKERFILE, SOLVE, TEST):
         if path not in task:
             yield f"{path} is missing: add it."
     if task.separate and not task.config.artifacts:

@@ -92,7 +92,7 @@ class Work:
         return self.evolution.attempts.filter(outcome=Attempt.Outcome.OPEN).first()
 
     def ask(self, role: str, question: Callable[[], T], *, about: str) -> Answered[T]:
-        """Ask a role in a thread and keep the lease alive. A refusal is an answer; other errors are raised."""
+        """Ask a role in a thread and keep the lease alive. Refusals are answers, other errors are raised."""
         started_at, clock = datetime.now(UTC), time.monotonic()
         value, refusal = None, None
         with ThreadPoolExecutor(max_workers=1) as pool:

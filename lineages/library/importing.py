@@ -11,13 +11,17 @@ from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
 from agents.authors import author
-from agents.plan import Composition
+from agents.plan import Composition, Pair, Sequence
 from lineages import difficulty
 from lineages.library.models import Environment, Lineage
 from lineages.library.snapshots import store
 from sandboxes.errors import TaskRefused
 from sandboxes.intake import Intake, find_tasks, read_folder
 from sandboxes.task import Task
+from sandboxes.text import clean
+
+RACES = 10
+LONGEST_TITLE, LONGEST_SOURCE = 200, 500
 
 
 @dataclass(frozen=True)
@@ -64,18 +68,19 @@ def _import_one(folder: Path, report: Report) -> None:
     except TaskRefused as refusal:
         report.refused.append((folder, refusal))
         return
-    known = _seed_of(intake.task)
-    if known:
-        report.unchanged.append(Imported(folder, known))
-        return
-    try:
-        environment = plant(intake, folder.name, source=str(folder))
-        report.imported.append(Imported(folder, environment, tuple(intake.warnings)))
-    except IntegrityError:
+    for tries_left in reversed(range(RACES)):
         known = _seed_of(intake.task)
-        if known is None:
-            raise
-        report.unchanged.append(Imported(folder, known))  # another import was faster with the same task
+        if known:
+            report.unchanged.append(Imported(folder, known))
+            return
+        try:
+            environment = plant(intake, folder.name, source=str(folder))
+        except IntegrityError:  # another import took the name, or the same task, just now: look again
+            if not tries_left:
+                raise
+        else:
+            report.imported.append(Imported(folder, environment, tuple(intake.warnings)))
+            return
 
 
 def _seed_of(task: Task) -> Environment | None:
@@ -90,11 +95,14 @@ def plant(intake: Intake, name: str, *, source: str) -> Environment:
     """A new lineage with this task as its generation 0, in one transaction."""
     task = intake.task
     domain = domain_of(task)
-    sequence = author("offline").extractor.extract(task)
+    sequence = _storable(author("offline").extractor.extract(task))
     measured = difficulty.difficulty(sequence, domain, difficulty.shipped())
     with transaction.atomic():
         lineage = Lineage.objects.create(
-            slug=_free_slug(name), title=task.config.task_name or name, domain=domain, source=source
+            slug=_free_slug(name),
+            title=clean(task.config.task_name or name)[:LONGEST_TITLE],
+            domain=domain,
+            source=clean(source)[-LONGEST_SOURCE:],
         )
         return Environment.objects.create(
             lineage=lineage,
@@ -115,7 +123,13 @@ def plant(intake: Intake, name: str, *, source: str) -> Environment:
 def domain_of(task: Task) -> str:
     """g: the task's category in words, `general` where it has none."""
     category = task.config.category or "general"
-    return category.replace("-", " ").replace("_", " ").lower()[:80]
+    return clean(category).replace("-", " ").replace("_", " ").lower()[:80]
+
+
+def _storable(sequence: Sequence) -> Sequence:
+    """A script may hold a NUL, which PostgreSQL keeps in no text."""
+    pairs = ({name: clean(text) for name, text in pair} for pair in sequence.pairs)
+    return Sequence(pairs=tuple(map(Pair.model_validate, pairs)))
 
 
 def _free_slug(name: str) -> str:

@@ -23,6 +23,9 @@ from sandboxes.transfer import CHUNK, pack
 LOG_BYTES = 64 * 1024
 PROBE_SECONDS = 30
 
+HEREDOC_PROBE = "FROM scratch\nCOPY <<EOF /probe\nEOF\n"
+HEREDOC_CURE = "This builder does not know them; install docker-buildx, and an engine of version 23 or later."
+
 _NO_ENGINE = re.compile(r"cannot connect to the docker daemon|no space left on device", re.IGNORECASE)
 
 
@@ -38,6 +41,18 @@ class Builder:
         """Whether the docker command here can use BuildKit; asked once."""
         return _answers(["docker", "buildx", "version"])
 
+    @cached_property
+    def heredocs(self) -> bool:
+        """Whether the builder knows heredocs; tried once. BuildKit in an engine of version 20.10 does not."""
+        if not self.buildkit:
+            return False
+        command = [*self._docker, "build", "--progress=plain", "--output=type=cacheonly", "-"]
+        with pack({"/Dockerfile": TaskFile.text(HEREDOC_PROBE)}) as archive:
+            code, log = self._run(command, archive, PROBE_SECONDS)
+        if code and _NO_ENGINE.search(log.decode("utf-8", "replace")):
+            _raise_failure(log)
+        return code == 0
+
     def build(
         self, context: Mapping[str, TaskFile], tag: str, labels: Mapping[str, str], *, timeout: float
     ) -> None:
@@ -50,16 +65,18 @@ class Builder:
 
     def _refuse_heredocs(self, dockerfile: TaskFile) -> None:
         found = [step for step in instructions(dockerfile.data.decode("utf-8", "replace")) if step.heredocs]
-        if found and not self.buildkit:
-            raise Unsupported(
-                f"line {found[0].line} has a heredoc, which needs BuildKit; install docker-buildx."
-            )
+        if found and not self.heredocs:
+            raise Unsupported(f"line {found[0].line} of the Dockerfile has a heredoc. {HEREDOC_CURE}")
 
     def _command(self, tag: str, labels: Mapping[str, str]) -> list[str]:
         options = [f"--label={key}={value}" for key, value in labels.items()]
         options += [] if self.network else ["--network=none"]
         options += ["--progress=plain"] if self.buildkit else ["--force-rm"]
-        return ["docker", "--host", self.address, "build", "--tag", tag, *options, "-"]
+        return [*self._docker, "build", "--tag", tag, *options, "-"]
+
+    @property
+    def _docker(self) -> list[str]:
+        return ["docker", "--host", self.address]
 
     def _run(self, command: Sequence[str], archive: IO[bytes], timeout: float) -> tuple[int, bytes]:
         archive.fileno()  # rolls a spooled archive over to a file, which the child can read

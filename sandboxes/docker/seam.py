@@ -8,11 +8,19 @@ from http.client import HTTPException
 
 import requests
 import urllib3
-from docker.errors import APIError, DockerException, NotFound
+from docker.errors import APIError, DockerException, NotFound, StreamParseError
 
 from sandboxes.errors import MachineFault, SandboxDied, SandboxError
 
-FOREIGN = (DockerException, requests.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError)
+FOREIGN = (
+    DockerException,
+    StreamParseError,
+    requests.RequestException,
+    urllib3.exceptions.HTTPError,
+    urllib3.exceptions.ProxySchemeUnsupported,
+    HTTPException,
+    OSError,
+)
 
 # The engine's words for faults of its machine; an API error has no finer code than 500 for them.
 MACHINE_WORDS = ("no space left", "permission denied", "cannot connect", "cgroup", "disk quota")

@@ -236,6 +236,17 @@ def test_the_counts_that_people_read_add_up(run: Any, tmp_path: Path) -> None:
     assert "two" in said.out and "task.toml:5:10: not valid TOML" in said.out
 
 
+def test_a_path_that_is_not_utf_8_is_told_all_the_same(run: Any, tmp_path: Path) -> None:
+    folder = put(till(), tmp_path / "till")
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.rename(odd)
+
+    assert "imported   caf/g0" in run("import_tasks", odd).out
+    assert "unchanged  caf/g0" in run("import_tasks", odd).out
+    assert run("import_tasks", odd, "--json").json["unchanged"][0]["path"] == str(odd)
+    assert "there is no such folder" in run("import_tasks", odd / "nowhere").out
+
+
 # verify
 
 
@@ -290,9 +301,8 @@ NO_BUILD = {"environment/Dockerfile": "FROM debian:bookworm-slim\nCOPY lost.csv 
         (NEVER_ENDS, "oracle", "did not end within 1 seconds"),
         (NO_REWARD, "oracle", "without a reward"),
         (ODD_REWARD, "oracle", "'nearly'"),
-        (NO_BUILD, "build", "environment/Dockerfile does not build"),
     ],
-    ids=["vacuous test", "oracle fails", "never-ending test", "no reward file", "odd reward", "no build"],
+    ids=["vacuous test", "oracle fails", "never-ending test", "no reward file", "odd reward"],
 )
 def test_a_bad_task_fails_by_a_named_gate_with_a_sentence(
     run: Any, changes: dict[str, str | None], gate: str, telling: str, tmp_path: Path
@@ -305,6 +315,18 @@ def test_a_bad_task_fails_by_a_named_gate_with_a_sentence(
     assert telling in gates[gate]["summary"]
     assert Audit.objects.get().status == Audit.Status.REJECTED, "nothing stays queued"
     assert not Environment.objects.exists(), "verifying imports nothing"
+
+
+@pytest.mark.docker
+def test_a_dockerfile_that_does_not_build_is_its_own_failure(tmp_path: Path) -> None:
+    said = shell("verify", put(till(NO_BUILD), tmp_path / "till"), "--json", ENVEVO_SANDBOX="docker")
+
+    assert (said.code, said.json["verdict"]) == (1, "failed")
+    gates = {row["gate"]: row for row in said.json["gates"]}
+    assert gates["build"]["outcome"] == "failed"
+    assert gates["build"]["summary"].startswith("environment/Dockerfile does not build")
+    assert {gates[gate]["outcome"] for gate in ("oracle", "invalid_test", "conformance")} == {"not_run"}
+    assert "lost.csv" in GateResult.objects.get(gate="build").detail
 
 
 def test_a_task_without_a_dockerfile_fails_and_nothing_of_it_is_kept(run: Any, tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ from agents.plan import Direction, Pair, Sequence
 from lineages.difficulty import UNSEEN, Reference, difficulty, idle_levers, shipped
 
 SMALL = Reference(
-    joint=Counter({("logs", "plain log", "grep"): 6, ("logs", "plain log", "awk"): 2, ("other", "archive", "tar"): 4}),
+    joint=Counter(
+        {("logs", "plain log", "grep"): 6, ("logs", "plain log", "awk"): 2, ("other", "archive", "tar"): 4}
+    ),
     centroids=(("plain log", "plain log file"), ("archive", "archive tar")),
     commands=Counter({"grep": 90, "awk": 10}),
     digest="d",
@@ -60,13 +62,19 @@ def test_rarity_is_the_smoothed_share_of_the_tool_under_its_scenario(
 
 def test_a_sequence_is_the_sum_of_its_pairs_and_counts_distinct_ones() -> None:
     sequence = Sequence(
-        pairs=(pair("plain log file", "grep", "a"), pair("plain log file", "grep", "b"), pair("archive tar", "tar", "c"))
+        pairs=(
+            pair("plain log file", "grep", "a"),
+            pair("plain log file", "grep", "b"),
+            pair("archive tar", "tar", "c"),
+        )
     )
 
     found = difficulty(sequence, "logs", SMALL)
 
     assert (found.length, found.distinct) == (3, 2)
-    assert found.novelty == pytest.approx(2 * SMALL.novelty("plain log", "logs") + SMALL.novelty("archive", "logs"))
+    assert found.novelty == pytest.approx(
+        2 * SMALL.novelty("plain log", "logs") + SMALL.novelty("archive", "logs")
+    )
     assert found.total == pytest.approx(found.novelty + found.rarity)
 
 

@@ -26,7 +26,9 @@ def new(key: str) -> Pair:
     return Pair(key=key, scenario="manifest", skill="sign outputs", tool="sha256sum", origin="owned")
 
 
-def plan(direction: Direction, effort: Effort, *changes: Change, after: tuple[Pair, ...] | None = None) -> PlanDraft:
+def plan(
+    direction: Direction, effort: Effort, *changes: Change, after: tuple[Pair, ...] | None = None
+) -> PlanDraft:
     replaced = {change.pair.key: change.pair for change in changes if change.kind == "replace"}
     inserted = tuple(change.pair for change in changes if change.kind == "insert")
     kept = tuple(replaced.get(p.key, p) for p in PARENT.pairs)

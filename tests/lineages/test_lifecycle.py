@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from lineages.lifecycle import Lease, LeaseLost, Move, Stale, beating, cancel, claim, move
 from lineages.library.models import Job
+from lineages.lifecycle import Lease, LeaseLost, Move, Stale, beating, cancel, claim, move
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.lifecycle]
 
@@ -41,7 +41,7 @@ def at_once(*calls: Callable[[], object]) -> list[object]:
         barrier.wait()
         try:
             return call()
-        except Exception as problem:
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it is the answer
             return problem
         finally:
             connection.close()

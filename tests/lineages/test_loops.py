@@ -27,7 +27,9 @@ def path(evolution: Evolution) -> list[str]:
     return list(evolution.history().values_list("to_status", flat=True))
 
 
-def test_an_accepted_plan_becomes_a_verified_child_with_its_evidence(seed: Environment, script: Script) -> None:
+def test_an_accepted_plan_becomes_a_verified_child_with_its_evidence(
+    seed: Environment, script: Script
+) -> None:
     evolution = grow(begin(seed, **LENGTH))
 
     assert path(evolution) == ["plan_review", "building", "verifying", "accepted"]
@@ -58,7 +60,9 @@ def test_each_generation_is_the_parent_of_the_next(seed: Environment, script: Sc
     assert not Evolution.objects.filter(previous=last).exists(), "three were asked for"
 
 
-def test_a_rejected_plan_comes_back_to_the_proposer_with_the_judgement(seed: Environment, script: Script) -> None:
+def test_a_rejected_plan_comes_back_to_the_proposer_with_the_judgement(
+    seed: Environment, script: Script
+) -> None:
     heard: list[int] = []
 
     def review(brief: Brief, plan: PlanDraft) -> object:
@@ -142,7 +146,9 @@ def test_spent_repairs_close_the_attempt(seed: Environment, script: Script) -> N
     assert not seed.children.exists()
 
 
-def test_a_modifier_that_refuses_or_changes_nothing_ends_the_attempt(seed: Environment, script: Script) -> None:
+def test_a_modifier_that_refuses_or_changes_nothing_ends_the_attempt(
+    seed: Environment, script: Script
+) -> None:
     def build(order: BuildOrder) -> Built:
         raise CannotBuild("the tool is missing")
 
@@ -155,7 +161,9 @@ def test_a_modifier_that_refuses_or_changes_nothing_ends_the_attempt(seed: Envir
     assert unchanged.attempts.get().reason == "the modifier changed nothing"
 
 
-def test_padding_is_noticed_because_the_tests_pass_without_its_block(seed: Environment, script: Script) -> None:
+def test_padding_is_noticed_because_the_tests_pass_without_its_block(
+    seed: Environment, script: Script
+) -> None:
     def padding(order: BuildOrder) -> Built:
         built = build_one(order)
         (unit,) = built.bindings[0].test_units
@@ -172,13 +180,17 @@ def test_a_stray_change_belongs_to_no_pair_and_is_refused(seed: Environment, scr
     def stray(order: BuildOrder) -> Built:
         built = build_one(order)
         return Built(
-            {**built.changes, "environment/extra.txt": TaskFile.text("why?")}, built.bindings, built.composition
+            {**built.changes, "environment/extra.txt": TaskFile.text("why?")},
+            built.bindings,
+            built.composition,
         )
 
     script.build = stray
     evolution = grow(begin(seed, **LENGTH))
 
-    assert "environment/extra.txt was changed, but belongs to no changed pair" in evolution.attempts.get().reason
+    assert (
+        "environment/extra.txt was changed, but belongs to no changed pair" in evolution.attempts.get().reason
+    )
 
 
 def test_a_seed_that_does_not_pass_its_audit_grows_nothing(seed: Environment, script: Script) -> None:

@@ -78,9 +78,7 @@ def test_a_worker_grows_generations_from_a_nudge_alone(seed: Environment) -> Non
 
 
 @pytest.mark.parametrize("state", ["drafting", "plan_review", "building", "verifying", "repairing"])
-def test_kill_9_in_any_state_loses_nothing_and_doubles_nothing(
-    state: str, seed: Environment
-) -> None:
+def test_kill_9_in_any_state_loses_nothing_and_doubles_nothing(state: str, seed: Environment) -> None:
     evolution = begin(seed)
 
     with worker() as first:
@@ -93,7 +91,9 @@ def test_kill_9_in_any_state_loses_nothing_and_doubles_nothing(
     assert_nothing_lost_or_doubled(evolution)
 
 
-def test_a_message_redelivered_to_a_new_worker_beside_the_running_one_doubles_nothing(seed: Environment) -> None:
+def test_a_message_redelivered_to_a_new_worker_beside_the_running_one_doubles_nothing(
+    seed: Environment,
+) -> None:
     evolution = begin(seed)
 
     with worker():
@@ -116,9 +116,7 @@ def test_work_whose_message_was_lost_is_found_by_the_sweep(seed: Environment) ->
 
 
 @pytest.mark.docker
-def test_containers_of_a_killed_worker_are_swept(
-    seed: Environment, engine: object
-) -> None:
+def test_containers_of_a_killed_worker_are_swept(seed: Environment, engine: object) -> None:
     evolution = begin(seed)
 
     def ours() -> list[object]:

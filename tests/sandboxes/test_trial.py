@@ -55,6 +55,13 @@ def run(backend: Backend) -> Run:
     return lambda task, solver: run_trial(backend, task, solver, limits=LIMITS, labels={"test": "trial"})
 
 
+@pytest.fixture
+def run_here(make_backend: Callable[..., Backend]) -> Run:
+    """For what no backend has a part in: one that is always there."""
+    backend = make_backend("bubblewrap")
+    return lambda task, solver: run_trial(backend, task, solver, limits=LIMITS, labels={"test": "trial"})
+
+
 MODES = pytest.mark.parametrize("mode", [shared, separate])
 
 
@@ -99,27 +106,27 @@ def test_variables_and_folders_are_harbors(run: Run) -> None:
     assert trial.outcome is TrialOutcome.PASSED, "the solver's exit code decides nothing"
 
 
-def test_tests_without_a_dockerfile_run_in_the_environments_image(run: Run) -> None:
+def test_tests_without_a_dockerfile_run_in_the_environments_image(run_here: Run) -> None:
     files = {**separate().files}
     del files["tests/Dockerfile"]
-    assert run(Task.of(files), oracle).outcome is TrialOutcome.PASSED
+    assert run_here(Task.of(files), oracle).outcome is TrialOutcome.PASSED
 
 
-def test_the_oracle_without_a_block_leaves_its_file_out(run: Run) -> None:
+def test_the_oracle_without_a_block_leaves_its_file_out(run_here: Run) -> None:
     solve = 'for step in "$(dirname "$0")"/steps/*; do bash "$step"; done'
     task = separate(
         solve=solve,
         **{"solution/steps/1": "printf read > answer.txt", "solution/steps/2": "printf y >> answer.txt"},
     )
-    assert run(task, oracle).outcome is TrialOutcome.PASSED
-    assert run(task, oracle_without(["solution/steps/2"])).outcome is TrialOutcome.FAILED
+    assert run_here(task, oracle).outcome is TrialOutcome.PASSED
+    assert run_here(task, oracle_without(["solution/steps/2"])).outcome is TrialOutcome.FAILED
     with pytest.raises(ValueError, match="not a solution file of this task: solution/steps/3"):
-        run(task, oracle_without(["solution/steps/3"]))
+        run_here(task, oracle_without(["solution/steps/3"]))
 
 
-def test_a_reward_below_the_pass_mark_fails_and_one_above_passes(run: Run) -> None:
-    assert run(separate("echo 0.99 > /logs/verifier/reward.txt"), oracle).outcome is TrialOutcome.FAILED
-    trial = run(separate("echo 1.5 > /logs/verifier/reward.txt; exit 7"), oracle)
+def test_a_reward_below_the_pass_mark_fails_and_one_above_passes(run_here: Run) -> None:
+    assert run_here(separate("echo 0.99 > /logs/verifier/reward.txt"), oracle).outcome is TrialOutcome.FAILED
+    trial = run_here(separate("echo 1.5 > /logs/verifier/reward.txt; exit 7"), oracle)
     assert trial.outcome is TrialOutcome.PASSED and trial.reward is not None and trial.reward.flagged
 
 
@@ -127,12 +134,12 @@ def test_a_reward_below_the_pass_mark_fails_and_one_above_passes(run: Run) -> No
 
 
 @MODES
-def test_a_vacuous_test_passes_without_a_solution(run: Run, mode: Callable[..., Task]) -> None:
-    assert run(mode("echo 1 > /logs/verifier/reward.txt"), nop).outcome is TrialOutcome.PASSED
+def test_a_vacuous_test_passes_without_a_solution(run_here: Run, mode: Callable[..., Task]) -> None:
+    assert run_here(mode("echo 1 > /logs/verifier/reward.txt"), nop).outcome is TrialOutcome.PASSED
 
 
-def test_a_test_that_always_fails_fails_the_oracle(run: Run) -> None:
-    trial = run(separate("echo 0 > /logs/verifier/reward.txt"), oracle)
+def test_a_test_that_always_fails_fails_the_oracle(run_here: Run) -> None:
+    trial = run_here(separate("echo 0 > /logs/verifier/reward.txt"), oracle)
     assert (trial.outcome, trial.summary) == (TrialOutcome.FAILED, "The tests did not pass. The reward is 0.")
 
 
@@ -158,9 +165,9 @@ def test_tests_that_never_end_give_no_reward(run: Run, mode: Callable[..., Task]
     assert time.monotonic() - started < 30
 
 
-def test_a_solver_that_never_ends_is_not_graded(run: Run) -> None:
+def test_a_solver_that_never_ends_is_not_graded(run_here: Run) -> None:
     config = SEPARATE.replace("[agent]\ntimeout_sec = 30", "[agent]\ntimeout_sec = 1")
-    trial = run(separate(solve="printf ready > answer.txt; sleep 60", **{"task.toml": config}), oracle)
+    trial = run_here(separate(solve="printf ready > answer.txt; sleep 60", **{"task.toml": config}), oracle)
     assert (trial.outcome, trial.reward, trial.commands) == (TrialOutcome.TIMEOUT, None, ())
     assert trial.summary == "The solver did not end within 1 seconds."
 
@@ -172,21 +179,21 @@ def test_a_daemon_that_holds_the_output_delays_nothing(run: Run, mode: Callable[
     assert trial.outcome is TrialOutcome.PASSED and time.monotonic() - started < 20
 
 
-def test_a_child_that_the_test_leaves_delays_nothing(run: Run) -> None:
+def test_a_child_that_the_test_leaves_delays_nothing(run_here: Run) -> None:
     started = time.monotonic()
-    trial = run(separate("(trap '' TERM HUP INT; while :; do sleep 1; done) &\n" + READY), oracle)
+    trial = run_here(separate("(trap '' TERM HUP INT; while :; do sleep 1; done) &\n" + READY), oracle)
     assert trial.outcome is TrialOutcome.PASSED and time.monotonic() - started < 20
 
 
-def test_a_test_that_waits_for_input_gets_none(run: Run) -> None:
+def test_a_test_that_waits_for_input_gets_none(run_here: Run) -> None:
     test = f'read -r -p "type yes: " a; [ "$a" = yes ] && echo 1 > {REWARD} || echo 0 > {REWARD}'
-    assert run(separate(test), oracle).outcome is TrialOutcome.FAILED
+    assert run_here(separate(test), oracle).outcome is TrialOutcome.FAILED
 
 
-def test_nasty_output_is_kept_as_head_and_tail(run: Run) -> None:
+def test_nasty_output_is_kept_as_head_and_tail(run_here: Run) -> None:
     test = r"""printf 'bytes: \xff\xfe nul:\x00\n'; head -c 3000000 /dev/zero | tr '\0' A; echo
     for i in $(seq 20000); do echo "line $i with some padding"; done; echo LAST-LINE-MARKER"""
-    command = run(separate(f"{test}\n{READY}"), oracle).commands[-1]
+    command = run_here(separate(f"{test}\n{READY}"), oracle).commands[-1]
     assert command.stdout.startswith(b"bytes: \xff\xfe nul:\0\nAAA")
     assert command.stdout.endswith(b"LAST-LINE-MARKER\n")
     assert len(command.stdout) == LIMITS.output_bytes and command.cut > 3_000_000
@@ -195,8 +202,8 @@ def test_nasty_output_is_kept_as_head_and_tail(run: Run) -> None:
 # Every other abnormal end.
 
 
-def test_an_environment_that_does_not_build_says_so(run: Run) -> None:
-    trial = run(separate(**{"environment/Dockerfile": "RUN true\nFROM envevo/x:1\n"}), oracle)
+def test_an_environment_that_does_not_build_says_so(run_here: Run) -> None:
+    trial = run_here(separate(**{"environment/Dockerfile": "RUN true\nFROM envevo/x:1\n"}), oracle)
     assert trial.outcome is TrialOutcome.ERROR
     assert trial.summary.startswith(
         "The environment: This Dockerfile is not built here: line 2: FROM envevo/x:1"
@@ -217,8 +224,8 @@ def test_a_failing_build_command_is_told_with_its_log(
     assert trial.summary.startswith(f"{who} does not build: ") and "about to fail" in trial.log
 
 
-def test_no_reward_file_is_an_error_of_the_verifier(run: Run) -> None:
-    trial = run(separate("echo I forgot; exit 3"), oracle)
+def test_no_reward_file_is_an_error_of_the_verifier(run_here: Run) -> None:
+    trial = run_here(separate("echo I forgot; exit 3"), oracle)
     assert (trial.outcome, trial.reward) == (TrialOutcome.ERROR, None)
     assert trial.summary.startswith("The tests ended (exit code 3) without a reward. There is neither")
 
@@ -249,8 +256,8 @@ def test_running_out_of_memory_is_an_outcome_of_its_own(run: Run, who: str) -> N
     assert trial.summary == f"The {who} ran out of memory. The command went over the memory limit of 100 MiB."
 
 
-def test_when_no_artifact_arrives_the_summary_says_which(run: Run) -> None:
-    trial = run(separate(solve="printf ready > /app/anser.txt; exit 4"), oracle)
+def test_when_no_artifact_arrives_the_summary_says_which(run_here: Run) -> None:
+    trial = run_here(separate(solve="printf ready > /app/anser.txt; exit 4"), oracle)
     assert trial.outcome is TrialOutcome.FAILED
     assert trial.summary == (
         "The tests did not pass. The reward is 0. The solver's last command ended with exit code 4. "
@@ -258,26 +265,26 @@ def test_when_no_artifact_arrives_the_summary_says_which(run: Run) -> None:
     )
 
 
-def test_a_task_that_declares_no_artifacts_is_told_so(run: Run) -> None:
+def test_a_task_that_declares_no_artifacts_is_told_so(run_here: Run) -> None:
     config = SEPARATE.replace('"/app/answer.txt"', "")
-    trial = run(separate(**{"task.toml": config}), oracle)
+    trial = run_here(separate(**{"task.toml": config}), oracle)
     assert trial.outcome is TrialOutcome.FAILED and "declares no artifacts" in trial.summary
 
 
 @pytest.mark.parametrize("source", ["/tests", "/tests/test.sh", "/", "/logs", "/logs/verifier/reward.txt"])
-def test_artifacts_over_the_verifiers_own_folders_are_refused(run: Run, source: str) -> None:
-    trial = run(separate(**{"task.toml": SEPARATE.replace("/app/answer.txt", source)}), oracle)
+def test_artifacts_over_the_verifiers_own_folders_are_refused(run_here: Run, source: str) -> None:
+    trial = run_here(separate(**{"task.toml": SEPARATE.replace("/app/answer.txt", source)}), oracle)
     assert trial.outcome is TrialOutcome.ERROR and "would let the solver write" in trial.summary
 
 
-def test_a_task_that_wants_a_variable_of_the_machine_is_refused(run: Run) -> None:
+def test_a_task_that_wants_a_variable_of_the_machine_is_refused(run_here: Run) -> None:
     config = SEPARATE + '[environment.env]\nKEY = "${HOME}"\n'
-    trial = run(separate(**{"task.toml": config}), oracle)
+    trial = run_here(separate(**{"task.toml": config}), oracle)
     assert trial.outcome is TrialOutcome.ERROR and "HOME" in trial.summary
 
 
-def test_a_task_of_several_containers_is_refused(run: Run) -> None:
-    trial = run(separate(**{"environment/docker-compose.yaml": "services: {}\n"}), oracle)
+def test_a_task_of_several_containers_is_refused(run_here: Run) -> None:
+    trial = run_here(separate(**{"environment/docker-compose.yaml": "services: {}\n"}), oracle)
     assert trial.outcome is TrialOutcome.ERROR and "docker-compose.yaml" in trial.summary
 
 

@@ -9,12 +9,13 @@ from typing import ClassVar
 from agents.offline.operator import Dependent, Derived, Subject, Variant
 
 FILES = """
-# The files to list, from the delivered list; a blank line is no file.
-grep -v '^$' "$IN/files" | sort > "$WORK/files"
+# The files to list, from the delivered list.
+grep -v '^#' "$IN/files" | sort > "$WORK/files"
 """
+HEADER = ("# outputs to be sealed,", "# one path a line,", "# in no order")
 SEALED = """
-The finished files that `files`, in the folder of this note's name, lists (one path a line, in no order;
-sort them by byte value) are to be sealed by a manifest.
+The finished files that `files`, in the folder of this note's name, lists are to be sealed by a manifest: one path
+a line, in no order; sort them by byte value. Lines that start with # are comments.
 """
 CHECKED = """
 cat > "$WORK/files" <<'END_OF_FILES'
@@ -58,7 +59,7 @@ class SignedManifest(Dependent):
             how=f"{SEALED.strip()}\n\n{how.strip()}",
             write=f"{FILES.strip()}\n{write.strip()}",
             check=CHECKED.format(listed="\n".join(listed), check=check.strip()),
-            files={"files": ("\n".join(delivered) + "\n").encode()},
+            files={"files": "\n".join((*HEADER, *delivered, "")).encode()},
             about=tuple(listed),
         )
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
 
+from django.db import OperationalError, ProgrammingError
+
 from agents.roles import AgentsError
 from lineages.growth.evolving import CannotStart
 from lineages.library.references import NoSuchEnvironment
@@ -54,9 +56,11 @@ def plain_errors() -> Iterator[None]:
         _fail(problem, Exit.USAGE)
     except MachineFault as problem:
         _fail(problem, Exit.MACHINE)
+    except (OperationalError, ProgrammingError) as problem:
+        _fail(f"the database: {problem}; try `python manage.py migrate`, then `doctor`", Exit.MACHINE)
 
 
-def _fail(problem: Exception, code: Exit) -> None:
+def _fail(problem: Exception | str, code: Exit) -> None:
     print(f"error: {problem}", file=sys.stderr)
     sys.exit(code)
 

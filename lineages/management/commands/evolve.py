@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
@@ -25,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--directions", nargs="+", choices=[*Direction], default=list(ALL_DIRECTIONS))
         parser.add_argument("--author", default="offline")
         parser.add_argument("--approve", choices=[*Recipe.Approval], default=Recipe.Approval.AUTO)
-        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--seed", type=seed_number, default=0)
         parser.add_argument("--json", action="store_true", help="machine-readable answer on standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,6 +41,14 @@ class Command(BaseCommand):
         else:
             show(grown, last, self.stdout.write)
         leave(exit_code(last))
+
+
+def seed_number(text: str) -> int:
+    """A recipe's seed, as far as the database keeps one."""
+    number = int(text)
+    if abs(number) >= 2**63:
+        raise ArgumentTypeError("a seed has at most 63 bits")
+    return number
 
 
 def settings_of(options: dict[str, Any]) -> RecipeSettings:

@@ -7,6 +7,8 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from lineages.library.importing import Imported, Report, import_folders
 from lineages.management.commands._output import Exit, emit, leave, plain_errors
+from sandboxes.errors import TaskRefused
+from sandboxes.text import clean
 
 
 class Command(BaseCommand):
@@ -27,13 +29,13 @@ class Command(BaseCommand):
 
     def _show(self, report: Report) -> None:
         for item in report.imported:
-            self.stdout.write(f"imported   {item.environment.reference}  {item.path}")
+            self.stdout.write(f"imported   {item.environment.reference}  {clean(str(item.path))}")
             for warning in item.warnings:
                 self.stdout.write(f"           warning: {warning}")
         for item in report.unchanged:
-            self.stdout.write(f"unchanged  {item.environment.reference}  {item.path}")
+            self.stdout.write(f"unchanged  {item.environment.reference}  {clean(str(item.path))}")
         for path, refusal in report.refused:
-            self.stdout.write(f"refused    {path}\n           {refusal}")
+            self.stdout.write(clean(f"refused    {path}\n           {refusal}"))
         self.stdout.write(
             f"{report.found} found: {len(report.imported)} imported, {len(report.unchanged)} unchanged, "
             f"{len(report.refused)} refused"
@@ -47,8 +49,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "refused": [
             {
                 "path": str(path),
-                "file": refusal.path,
-                "reason": refusal.reason,
+                "reason": _reason(path, refusal),
                 "line": refusal.line,
                 "column": refusal.column,
             }
@@ -64,3 +65,8 @@ def _item(item: Imported) -> dict[str, Any]:
         "digest": item.environment.snapshot.digest,
         "warnings": list(item.warnings),
     }
+
+
+def _reason(path: Path, refusal: TaskRefused) -> str:
+    """The sentence, with the file inside the task that it is about."""
+    return refusal.reason if refusal.path == str(path) else f"{refusal.path}: {refusal.reason}"

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -15,26 +18,15 @@ from django.core.management.base import BaseCommand, CommandParser
 from lineages import embedded_redis
 from lineages.management.commands._output import Exit, leave, progress
 
-WORKER = (
-    "celery",
-    "-A",
-    "envevo_site",
-    "worker",
-    "-B",
-    "-Q",
-    "agents,sandboxes",
-    "--loglevel",
-    "WARNING",
-    "-Ofair",
-)
-WEB = ("gunicorn", "envevo_site.wsgi", "--workers", "2", "--threads", "4", "--log-level", "warning")
+WORKER = "celery -A envevo_site worker -B -Ofair -Q agents,sandboxes --loglevel INFO".split()
+WEB = "gunicorn envevo_site.wsgi --workers 2 --threads 4".split()
+START_SECONDS = 30
 STOP_SECONDS = 15
+LAST_LINES = 15
 
 
 class Command(BaseCommand):
-    help = (
-        "Serve the dashboard and run a worker, with the embedded broker where none is configured."
-    )
+    help = "Serve the dashboard and run a worker, with the embedded broker where none is configured."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT")
@@ -45,31 +37,70 @@ class Command(BaseCommand):
 
 
 def serve(bind: str) -> Exit:
-    """Run broker, worker and web until one of them ends or a signal comes; then end all of them."""
+    """Run broker, worker and web until one of them ends or a signal comes; then end all of them.
+
+    What they say goes to files in the var folder's `logs`.
+    """
+    if _answers(bind):
+        progress(f"something answers at {bind} already: stop it, or choose another place with --bind")
+        return Exit.MACHINE
+    (settings.VAR / "beat").mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_terminated_as_interrupt())
         if settings.EMBEDDED_BROKER:
             stack.enter_context(embedded_redis.running(settings.EMBEDDED_BROKER))
-        worker = stack.enter_context(_process(*WORKER, "--concurrency", str(settings.SLOTS)))
-        web = stack.enter_context(_process(*WEB, "--bind", bind))
-        progress(f"serving at http://{bind} with a worker; Ctrl-C ends both")
+        processes = {
+            "worker": stack.enter_context(_process("worker", *WORKER, "--concurrency", str(settings.SLOTS))),
+            "web": stack.enter_context(_process("web", *WEB, "--bind", bind)),
+        }
         with contextlib.suppress(KeyboardInterrupt):
-            return _watch({"worker": worker, "web": web})
+            return _watch(processes, bind)
     return Exit.WELL
 
 
-def _watch(processes: dict[str, subprocess.Popen[bytes]]) -> Exit:
+def _watch(processes: dict[str, subprocess.Popen[bytes]], bind: str) -> Exit:
+    """Say when the address answers; end when a process does."""
+    answered = False
+    deadline = time.monotonic() + START_SECONDS
     while True:
         for name, process in processes.items():
             if process.poll() is not None:
-                progress(f"the {name} process ended by itself (exit {process.returncode}): stopping")
+                progress(f"the {name} process ended, exit {process.returncode}:\n{_last_words(name)}")
                 return Exit.MACHINE
-        time.sleep(0.5)
+        if not answered and (answered := _answers(bind)):
+            progress(
+                f"serving at http://{bind} with a worker, logs in {_log('web').parent}; Ctrl-C ends both"
+            )
+        if not answered and time.monotonic() > deadline:
+            progress(f"nothing answers at {bind} after {START_SECONDS} s:\n{_last_words('web')}")
+            return Exit.MACHINE
+        time.sleep(0.2)
+
+
+def _answers(bind: str) -> bool:
+    host, _, port = bind.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+def _log(name: str) -> Path:
+    return Path(settings.VAR) / "logs" / f"{name}.log"
+
+
+def _last_words(name: str) -> str:
+    return "\n".join(_log(name).read_text(errors="replace").splitlines()[-LAST_LINES:])
 
 
 @contextlib.contextmanager
-def _process(module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen([sys.executable, "-m", module, *arguments], start_new_session=True)
+def _process(name: str, module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    _log(name).parent.mkdir(parents=True, exist_ok=True)
+    with _log(name).open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments], start_new_session=True, stdout=log, stderr=log
+        )
     try:
         yield process
     finally:
@@ -77,7 +108,7 @@ def _process(module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         try:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager

@@ -3,11 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agents.authors import author
-from agents.rubrics import ENVIRONMENT_RUBRIC
 from django.core.management.base import BaseCommand, CommandParser
 
-from lineages.gates.base import Subject
+from agents.authors import author
+from agents.rubrics import ENVIRONMENT_RUBRIC
+from lineages.gates import profile
+from lineages.gates.base import Result, Subject
 from lineages.growth.subjects import of_environment
 from lineages.library import audits
 from lineages.library.models import Audit, Snapshot
@@ -15,6 +16,7 @@ from lineages.library.references import find
 from lineages.library.snapshots import store
 from lineages.management.commands._output import Exit, emit, leave, plain_errors, progress, table
 from sandboxes.bundle import read_bundle
+from sandboxes.errors import TaskRefused
 from sandboxes.intake import read_folder
 
 VERDICTS = {
@@ -34,7 +36,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with plain_errors():
-            snapshot, parent, subject = subject_for(options["target"])
+            profile(options["profile"])
+            try:
+                snapshot, parent, subject = subject_for(options["target"])
+            except TaskRefused as refusal:
+                if options["json"]:
+                    emit(refused_as_json(options["target"], refusal))
+                raise
             progress(f"verifying {snapshot.digest[:12]} in {subject.backend.name}")
             audit = audits.open_audit(snapshot, subject, profile=options["profile"], parent=parent)
             audits.run(audit, subject)
@@ -86,3 +94,15 @@ def as_json(target: str, audit: Audit, verdict: str) -> dict[str, Any]:
             for row in audit.results.all()
         ],
     }
+
+
+def refused_as_json(target: str, refusal: TaskRefused) -> dict[str, Any]:
+    """A target that is no task has no digest and no audit; what speaks against it is in its files."""
+    gate = {
+        "gate": "static",
+        "outcome": Result.FAILED,
+        "reward": None,
+        "seconds": 0.0,
+        "summary": str(refusal),
+    }
+    return {"target": target, "digest": None, "verdict": "failed", "gates": [gate]}

@@ -1,0 +1,151 @@
+"""Each operator in each shape, built on a small task and really run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from agents.offline.families import families
+from agents.offline.operator import MAX_BYTES, Dependent, Obstacle, Site, Subject
+from agents.plan import Direction
+from sandboxes.task import Task
+from sandboxes.trial import Solver, Trial, TrialOutcome, oracle
+from tests.agents.conftest import output
+from tests.agents.growing import DESK, OFFLINE, Grown, Rewards, built, plan_of
+from tests.agents.tasks import LIST, ORDERS, TOTALS, orders, regions
+
+SHAPES = [(name, variant.name) for name, operator in families().items() for variant in operator.variants]
+OBSTACLES = [name for name, operator in families().items() if isinstance(operator, Obstacle)]
+DEPENDENTS = [name for name, operator in families().items() if isinstance(operator, Dependent)]
+SITE = Site(7, "any_operator", DESK)
+
+
+def subject_of(name: str) -> Subject:
+    if name in DEPENDENTS:
+        return Subject(TOTALS, "", output=True)
+    return Subject(ORDERS, f"in:{ORDERS}", data=orders().encode())
+
+
+@pytest.mark.parametrize(("name", "variant"), SHAPES)
+def test_only_the_whole_reference_solution_passes(
+    name: str, variant: str, rewards: Callable[..., Rewards]
+) -> None:
+    parent = Grown.seed(regions())
+    path = TOTALS if name in DEPENDENTS else ORDERS if Random(variant).random() < 0.5 else LIST
+    if families()[name].refusal(Subject(LIST, "", data=parent.task.files["environment/regions.txt"].data)):
+        path = TOTALS if name in DEPENDENTS else ORDERS
+    child, made = built(parent, plan_of(parent, name, variant, path))
+    rewards(child.task, [binding.solution_block for binding in made.bindings]).assert_only_the_oracle_passes()
+
+
+@pytest.mark.parametrize(("name", "variant"), SHAPES)
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(name: str, variant: str) -> None:
+    operator, subject = families()[name], subject_of(name)
+    shape = operator.variant(variant)
+    first, again, other = (operator.make(subject, shape, SITE, Random(seed)) for seed in ("a", "a", "b"))
+    assert first == again
+    assert first != other or name == "signed_manifest"  # which draws no more than an order
+
+
+@pytest.mark.parametrize("name", sorted(families()))
+def test_the_shapes_of_a_family_differ_in_solution_and_test(name: str) -> None:
+    operator, subject = families()[name], subject_of(name)
+    parts = [operator.make(subject, variant, SITE, Random("a")) for variant in operator.variants]
+    assert len(parts) >= 4
+    assert len({part.step for part in parts}) == len({part.unit for part in parts}) == len(parts)
+
+
+@pytest.mark.parametrize("name", OBSTACLES)
+def test_no_delivered_file_is_the_original(name: str) -> None:
+    operator, subject = families()[name], subject_of(name)
+    for variant in operator.variants:
+        part = operator.make(subject, variant, SITE, Random("a"))
+        assert subject.data not in part.delivered.values()
+        assert set(part.needed) <= set(part.delivered)
+        assert part.needed
+
+
+@pytest.mark.parametrize("name", sorted(families()))
+def test_the_step_carries_no_word_that_only_the_unit_knows(name: str) -> None:
+    operator, subject = families()[name], subject_of(name)
+    for variant in operator.variants:
+        part = operator.make(subject, variant, SITE, Random("a"))
+        hashes = {word for word in part.unit.split() if len(word) == 64 and word.isalnum()}
+        assert not any(word in part.step for word in hashes)
+        assert part.step.startswith("#!/bin/bash\n# Step ")
+        assert part.unit.startswith("#!/bin/bash\n# Unit ")
+
+
+@pytest.mark.parametrize("name", OBSTACLES)
+def test_an_obstacle_refuses_outputs_and_what_is_too_small_or_too_large(name: str) -> None:
+    operator = families()[name]
+    assert operator.refusal(Subject(TOTALS, "", output=True))
+    assert operator.refusal(Subject(ORDERS, "", data=b"x\n"))
+    assert operator.refusal(Subject(ORDERS, "", data=b"x\n" * MAX_BYTES))
+    assert not operator.refusal(subject_of(name))
+
+
+@pytest.mark.parametrize("name", DEPENDENTS)
+def test_a_dependent_step_refuses_inputs_and_binary_outputs(name: str) -> None:
+    operator = families()[name]
+    assert operator.refusal(Subject(ORDERS, "", data=orders().encode()))
+    assert operator.refusal(Subject("/app/out.tar.gz", "", output=True))
+
+
+@pytest.mark.parametrize("name", ["reordered_lines", "transcoded"])
+def test_operators_on_lines_refuse_what_is_no_plain_text(name: str) -> None:
+    operator = families()[name]
+    for data in (b"a\0b\n" * 20, b"one line of text without an end " * 4, b"a\r\n" * 20):
+        assert operator.refusal(Subject(ORDERS, "", data=data))
+    assert families()["transcoded"].refusal(Subject(ORDERS, "", data=b"\xff\xfe line\n" * 20))
+
+
+AWKWARD = {
+    "lines that repeat": b"same\n" * 12,
+    "empty lines and tabs": b"\n\ta\tb\n\n\n  c  \n" * 4,
+    "odd length": b"abc\n" * 9 + b"x\n" * 3 + b"y" + b"\n",
+    "high bytes": "zoë, naïve, 東京\n".encode() * 8,
+    "shell words": b"$(rm -rf /) `x` \"quoted\" 'single' \\n *\n" * 5,
+}
+
+
+@pytest.mark.parametrize("content", sorted(AWKWARD))
+@pytest.mark.parametrize("name", OBSTACLES)
+def test_awkward_content_comes_back_byte_for_byte(
+    name: str, content: str, attempt: Callable[[Task, Solver], Trial]
+) -> None:
+    """With a solution that copies: what is compared is the file itself."""
+    copied = regions(
+        {
+            "environment/data/orders.csv": AWKWARD[content].decode(),
+            "solution/solve.sh": "#!/bin/bash\ncat /app/data/orders.csv > /app/totals.txt\n",
+            "tests/test.sh": "#!/bin/bash\n[ -s /app/totals.txt ] && cmp /app/totals.txt /app/data/orders.csv"
+            " && echo 1 > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt\n",
+        }
+    )
+    operator, parent = families()[name], Grown.seed(copied)
+    variant = operator.variants[len(content) % len(operator.variants)]
+    if operator.refusal(Subject(ORDERS, "", data=AWKWARD[content])):
+        pytest.skip("the operator says that it cannot")
+    child, _ = built(parent, plan_of(parent, name, variant.name, ORDERS))
+    trial = attempt(child.task, oracle)
+    assert trial.outcome is TrialOutcome.PASSED, output(trial)
+
+
+def test_there_are_at_least_eight_operators_over_all_three_directions() -> None:
+    found = families()
+    assert len(found) >= 8
+    assert {operator.direction for operator in found.values()} == set(Direction)
+    assert all(operator.tags and operator.tools for operator in found.values())
+
+
+@pytest.mark.parametrize("name", sorted(families()))
+def test_what_an_operator_builds_passes_the_rubric(name: str) -> None:
+    parent = Grown.seed(regions())
+    for variant in families()[name].variants:
+        plan = plan_of(parent, name, variant.name, subject_of(name).path)
+        child, made = built(parent, plan)
+        judgement = OFFLINE.rubric_verifier.judge(child.task, plan, made.bindings)
+        assert judgement.accepted, judgement.failures

@@ -1,0 +1,84 @@
+"""What we and Harbor say of the same tasks: digests, lint, and a task that Harbor itself scaffolds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+
+from lineages.library.importing import import_folders
+from sandboxes.intake import find_tasks, read_folder
+from tests import harbor
+from tests.conftest import HARBOR
+
+pytestmark = pytest.mark.harbor
+
+SEEDS = find_tasks(settings.SEEDS)
+NAMES = [folder.name for folder in SEEDS]
+PACKAGER = """
+import sys
+from pathlib import Path
+from harbor.publisher.packager import Packager
+print(Packager.compute_content_hash(Path(sys.argv[1]))[0])
+"""
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=NAMES)
+def test_harbors_lint_finds_nothing_in_a_bundled_seed(seed: Path) -> None:
+    assert harbor.lint(seed) == []
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=NAMES)
+def test_our_source_digest_is_the_one_that_harbor_computes(seed: Path) -> None:
+    python = HARBOR.parent.parent / "var" / "tools" / "harbor" / "bin" / "python"
+    ran = subprocess.run(
+        [str(python), "-c", PACKAGER, str(seed)], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert read_folder(seed).source_digest == ran.stdout.strip()
+
+
+@pytest.fixture
+def scaffolded(tmp_path: Path) -> Path:
+    """A task that `harbor init` made and its author filled in."""
+    command = [str(HARBOR), "init", "--task", "--no-pytest", "envevo-tests/hello", "-o", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    task = tmp_path / "hello"
+    (task / "instruction.md").write_text("Write the word hello to /app/hello.txt.\n")
+    (task / "environment" / "Dockerfile").write_text("FROM debian:bookworm-slim\nWORKDIR /app\n")
+    (task / "tests" / "Dockerfile").write_text("FROM debian:bookworm-slim\nWORKDIR /app\nCOPY . /tests/\n")
+    (task / "solution" / "solve.sh").write_text("#!/bin/bash\necho hello > /app/hello.txt\n")
+    (task / "tests" / "test.sh").write_text(
+        "#!/bin/bash\n"
+        'if [ "$(cat /app/hello.txt 2>/dev/null)" = hello ]; then echo 1; else echo 0; fi'
+        " > /logs/verifier/reward.txt\n"
+    )
+    config = task / "task.toml"
+    config.write_text(config.read_text().replace("artifacts = []", 'artifacts = ["/app/hello.txt"]'))
+    return task
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_that_harbor_init_made_is_imported_and_verifies(
+    scaffolded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = import_folders([scaffolded])
+    assert [str(refusal) for _, refusal in report.refused] == []
+    (seed,) = report.imported
+    assert seed.environment.reference == "hello/g0"
+
+    call_command("verify", "hello/g0", "--json")
+
+    told = json.loads(capsys.readouterr().out)
+    assert told["verdict"] == "passed"
+    assert {gate["gate"]: gate["reward"] for gate in told["gates"] if gate["reward"] is not None} == {
+        "oracle": 1.0,
+        "invalid_test": 0.0,
+    }
+
+
