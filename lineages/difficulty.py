@@ -19,14 +19,16 @@ import hashlib
 import math
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from agents.plan import Direction, Pair, Sequence
 
 REFERENCE = Path(__file__).parent / "reference"
+WORDS = HashingVectorizer(analyzer="word", norm="l2", alternate_sign=False)
 UNSEEN = "unseen"
 NEAREST = 0.35
 LEAST_RISE = 0.1
@@ -72,11 +74,14 @@ class Reference:
 
     def classify(self, scenario: str) -> str:
         """The nearest scenario class, or `UNSEEN`."""
-        names = [name for name, _ in self.centroids]
-        vectors = _vectorizer().transform([scenario, *(words for _, words in self.centroids)])
-        closeness = (vectors[1:] @ vectors[0].T).toarray().ravel()
+        closeness = (self._vectors @ WORDS.transform([scenario]).T).toarray().ravel()
         best = int(closeness.argmax())
-        return names[best] if closeness[best] >= NEAREST else UNSEEN
+        return self.centroids[best][0] if closeness[best] >= NEAREST else UNSEEN
+
+    @cached_property
+    def _vectors(self) -> Any:
+        """The centroids as a sparse matrix, a row of length 1 for each."""
+        return WORDS.transform([words for _, words in self.centroids])
 
     def _sum(self, *, domain: str = "", scenario: str = "", tool: str = "") -> int:
         return sum(
@@ -143,8 +148,3 @@ def shipped() -> Reference:
         commands=uses,
         digest=hashlib.sha256(b"\0".join(files.values())).hexdigest(),
     )
-
-
-@cache
-def _vectorizer() -> HashingVectorizer:
-    return HashingVectorizer(analyzer="word", ngram_range=(1, 1), norm="l2", alternate_sign=False)

@@ -25,7 +25,8 @@ def running(socket: Path) -> Iterator[None]:
         yield
         return
     socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with subprocess.Popen(_command(socket)) as server:
+    # A session of its own: Ctrl-C reaches the terminal's group, and the worker needs its broker to the end.
+    with subprocess.Popen(_command(socket), start_new_session=True) as server:
         try:
             _wait_for(socket, server)
             yield

@@ -7,7 +7,7 @@ the evolution and the other raises `Stale` and leaves no review.
 from __future__ import annotations
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from lineages.growth.acceptance import accept
 from lineages.growth.models import Attempt, Candidate, Evolution, Plan, Review
@@ -17,6 +17,7 @@ from lineages.lifecycle import Stale, move
 from sandboxes.text import clean
 
 Decision = Review.Decision
+RACES = 5
 
 
 class ReasonNeeded(ValueError):
@@ -28,14 +29,15 @@ def decide_plan(plan: Plan, *, version: int, decision: str, comment: str, by: Us
 
     Raises `Stale` unless the plan is the newest of an evolution that waits for its approval at `version`.
     """
-    evolution = plan.attempt.evolution
+    evolution, comment = plan.attempt.evolution, clean(comment)
     to = {
         Decision.APPROVE: Evolution.Status.BUILDING,
         Decision.REJECT: Evolution.Status.DRAFTING,
         Decision.CHANGES: Evolution.Status.DRAFTING,
     }[Decision(decision)]
     with transaction.atomic():
-        _check(evolution, Evolution.Status.PLAN_APPROVAL, version, newest=plan.attempt.plan == plan)
+        newest = plan.attempt.outcome == Attempt.Outcome.OPEN and plan.attempt.plan == plan
+        _check(evolution, Evolution.Status.PLAN_APPROVAL, version, newest=newest)
         _review(decision, comment, by, plan=plan)
         if decision == Decision.REJECT:
             close(plan.attempt, Attempt.Outcome.REJECTED, comment)
@@ -51,14 +53,28 @@ def decide_candidate(
 
     Raises `Stale` unless the candidate is the newest of an evolution that waits for sign-off at `version`.
     """
-    evolution = candidate.attempt.evolution
+    decision, comment = Decision(decision), clean(comment)
+    for tries_left in reversed(range(RACES)):
+        try:
+            return _decide_candidate(candidate, version, decision, comment, by)
+        except IntegrityError:  # the k that it was to have was given out just now
+            if not tries_left:
+                raise
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _decide_candidate(
+    candidate: Candidate, version: int, decision: str, comment: str, by: User
+) -> Evolution:
+    evolution, attempt = candidate.attempt.evolution, candidate.attempt
     with transaction.atomic():
-        _check(evolution, Evolution.Status.SIGN_OFF, version, newest=candidate.attempt.candidate == candidate)
+        newest = attempt.outcome == Attempt.Outcome.OPEN and attempt.candidate == candidate
+        _check(evolution, Evolution.Status.SIGN_OFF, version, newest=newest)
         _review(decision, comment, by, candidate=candidate)
         if decision == Decision.APPROVE:
             accept(evolution, candidate, by=by, reason=comment)
         elif decision == Decision.REJECT:
-            close(candidate.attempt, Attempt.Outcome.REJECTED, comment)
+            close(attempt, Attempt.Outcome.REJECTED, comment)
             move(evolution, Evolution.Status.DRAFTING, by=by, reason=comment)
         else:
             move(evolution, Evolution.Status.REPAIRING, by=by, reason=comment)
@@ -78,5 +94,5 @@ def _review(decision: str, comment: str, by: User, **of: Plan | Candidate) -> No
     if decision != Decision.APPROVE and not comment.strip():
         raise ReasonNeeded("Say in a sentence why: it stays with the decision.")
     Review.objects.create(
-        role="person", reviewer=by.get_username(), user=by, decision=decision, comment=clean(comment), **of
+        role="person", reviewer=by.get_username(), user=by, decision=decision, comment=comment, **of
     )

@@ -25,3 +25,16 @@ KNOWN_WEAKNESSES = {
         "the limit is on each file; overlay2 has quotas only on xfs mounted with pquota"
     ),
 }
+
+# Beside these, where a worker may make no control groups (an ordinary user without a delegated one).
+WITHOUT_CONTROL_GROUPS = {
+    (
+        "bubblewrap",
+        check,
+    ): "the limit is then on each process's address space, and reaching it is its own error"
+    for check in (
+        "the_memory_limit_is_an_error_of_its_own",
+        "a_child_that_ran_out_of_memory_is_noticed_too",
+        "another_command_can_run_after_the_memory_limit",
+    )
+}
