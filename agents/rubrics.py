@@ -69,8 +69,8 @@ PLAN_RUBRIC = Rubric(
             "harder",
             "Makes it harder",
             (
-                "Is each new scenario, skill or step one that the parent's sequence does not have yet, "
-                "carried by no more common a tool?"
+                "Does the lever move: a common scenario becomes a rare one, a skill comes with a rarer tool, "
+                "a new step is one that the parent's sequence does not have?"
             ),
         ),
         Criterion(

@@ -29,6 +29,7 @@ class Config(BaseSettings):
     redis_url: str = Field(
         "", description="broker address; empty: an embedded Redis on a socket in the var folder"
     )
+    blobs: Path | None = Field(None, description="folder of stored content, shared by all machines; empty: var/blobs")
     secret_key: str = Field("", description="signs sessions; empty: made once and kept in the var folder")
     debug: bool = False
     allowed_hosts: list[str] = ["localhost", "127.0.0.1", "[::1]"]
@@ -56,7 +57,6 @@ class Config(BaseSettings):
         3, ge=0, description="tries after an infrastructure error before a person is asked"
     )
     fault_backoff_seconds: float = Field(10, ge=0)
-    upload_mb: int = Field(64, ge=1)
 
     @field_validator("var")
     @classmethod

@@ -127,8 +127,9 @@ CELERY_BEAT_SCHEDULE = {
     }
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "beat" / "schedule")
+(VAR / "beat").mkdir(parents=True, exist_ok=True)  # beat does not make it
 
-BLOBS = VAR / "blobs"
+BLOBS = CONFIG.blobs or VAR / "blobs"
 SANDBOXES = VAR / "sandboxes"
 SLOTS_FOLDER = VAR / "slots"
 SLOTS = CONFIG.slots

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from agents.composition import SEED_STEP, STEPS
 from agents.offline.operator import Subject
 from agents.offline.reading import Reading, read_task
@@ -28,9 +30,12 @@ def _inputs(task: Task, reading: Reading, sequence: Sequence, composition: Compo
     keys = {pair.target: pair.key for pair in pairs.values() if not pair.key.startswith("len:")}
     keys |= {path: use.key for use in composition.uses for path in use.needed}
     built = "\n".join(runs(task.text(DOCKERFILE))) if DOCKERFILE in task else ""
+    contents = Counter(delivery.file.data for delivery in reading.deliveries.values())
     found = []
     for path, delivery in sorted(reading.deliveries.items()):
         busy = path in reading.touched or path.rsplit("/", 1)[-1] in built or delivery.file.executable
+        # What stands in the image a second time would not be taken away by taking one away.
+        busy = busy or contents[delivery.file.data] > 1
         if keys.get(path) in pairs and not busy:
             depth = depth_of(path, composition)
             found.append(Subject(path, keys[path], data=delivery.file.data, depth=depth))

@@ -12,20 +12,25 @@ from agents.offline.drafting import Choice, draft, is_span
 from agents.offline.families import families
 from agents.offline.objects import subjects
 from agents.offline.reading import desk, read_task
-from agents.offline.rules import RULES, broken, too_deep, used_up
+from agents.offline.rules import RULES, broken, first_reason, not_harder, too_deep, used_up
 from agents.plan import Effort, PlanDraft
 from agents.roles import Brief, NothingToPropose
 
 COUNTS = {Effort.LOW: (1,), Effort.HIGH: (1, 2), Effort.MAX: (1, 2, 3)}
 TRIES = 60
+ALSO = {"levers": "harder"}
+"""What the loop's own rules call a criterion of ours."""
+UNTAUGHT = frozenset({"specific", "direction", "effort", "goal_kept"})
+"""Criteria that no single choice can fail."""
 Signature = frozenset[tuple[str, str, str]]
 
 
 class OfflineProposer:
     """An `agents.roles.Proposer`.
 
-    The first draft of a direction heeds what an operator can build and nothing else; it does not probe the
-    image. Each rejection teaches it the rules behind the criteria that failed; a second one teaches it all.
+    The first draft of a direction heeds what an operator can build and whether its lever moves; it does not
+    probe the image, nor look back at the last generation. Each rejection teaches it the rules behind the
+    criteria that failed; a second one teaches it all.
     It never proposes again what its history holds.
     """
 
@@ -59,16 +64,18 @@ def _possible(brief: Brief, reasons: Counter[str]) -> Iterator[Choice]:
 
 
 def _why_not(brief: Brief, choice: Choice, learnt: list[str]) -> str:
-    first = choice.operator.refusal(choice.subject) or used_up(brief, choice) or too_deep(brief, choice)
-    return first or next((reason for criterion in learnt if (reason := broken(brief, choice, criterion))), "")
+    rules = (used_up, too_deep, not_harder)
+    first = choice.operator.refusal(choice.subject) or first_reason(rules, brief, choice)
+    return first or next((reason for key in learnt if (reason := broken(brief, choice, key))), "")
 
 
 def _learnt(brief: Brief) -> list[str]:
-    """The criteria whose rules are known by now."""
+    """The criteria whose rules are known by now; a criterion of somebody else's teaches all of them."""
     judgements = [judgement for _, judgement in brief.history if judgement is not None]
-    if len(judgements) > 1:
-        return list(RULES)
-    return [failure.criterion for judgement in judgements for failure in judgement.failures]
+    named = [
+        ALSO.get(failure.criterion, failure.criterion) for each in judgements for failure in each.failures
+    ]
+    return list(RULES) if len(judgements) > 1 or not set(named) <= {*RULES, *UNTAUGHT} else named
 
 
 def _plan(brief: Brief, choices: list[Choice], rng: Random) -> PlanDraft | None:

@@ -5,12 +5,13 @@ Each rule is a function of the brief and one choice that returns why not, as hal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from agents.offline.compose import begun, rendered, word_cap
 from agents.offline.drafting import Choice
 from agents.offline.families import families
 from agents.offline.objects import MAX_DEPTH, MAX_USES
+from agents.offline.operator import Site
 from agents.offline.vocabulary import rarity
 from agents.plan import Composition, Direction, PlanDraft, Requirement
 from agents.roles import Brief
@@ -54,18 +55,27 @@ def missing_tools(brief: Brief, choice: Choice) -> str:
 
 
 def not_harder(brief: Brief, choice: Choice) -> str:
-    """What is new must be new to the sequence, and its tool no more common than the one it replaces."""
-    label, pairs = choice.variant.label, brief.sequence.pairs
+    """The declared lever has to move: D_T itself is not known on this floor, so this goes by what is common.
+
+    A scenario that an edit put there is a rare one already, and a tool beyond the table no less rare than
+    another; a length edit brings a pair that the sequence does not have.
+    """
+    if not choice.replaces:
+        return _repeats_pair(brief, choice)
+    old = next((pair for pair in brief.sequence.pairs if pair.key == choice.subject.pair), None)
+    if old is None:
+        return "there is no pair that it would replace"
     if choice.operator.direction is Direction.SCENARIO:
-        return (
-            "the sequence has this scenario already" if any(pair.scenario == label for pair in pairs) else ""
-        )
-    if any(pair.skill == label for pair in pairs):
-        return "the sequence has this skill already"
-    old = next((pair for pair in pairs if pair.key == choice.subject.pair), None)
-    if choice.replaces and old is not None and rarity(choice.variant.tool) < rarity(old.tool):
-        return f"{choice.variant.tool} is a more common tool than {old.tool}"
-    return ""
+        plain = old.scenario.startswith("plain ")
+        return "" if plain else f"“{old.scenario}” is no common scenario any more"
+    rarer = rarity(choice.variant.tool) > rarity(old.tool)
+    return "" if rarer else f"{choice.variant.tool} is no rarer a tool than {old.tool}"
+
+
+def _repeats_pair(brief: Brief, choice: Choice) -> str:
+    new = choice.operator.pair(None, choice.subject, choice.variant, Site(0, choice.operator.name, ""))
+    same = any((pair.scenario, pair.tool) == (new.scenario, new.tool) for pair in brief.sequence.pairs)
+    return f"the sequence has such a pair ({new.scenario}, {new.tool}) already" if same else ""
 
 
 RULES: Mapping[str, tuple[Rule, ...]] = {
@@ -79,7 +89,12 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
 
 def broken(brief: Brief, choice: Choice, criterion: str) -> str:
     """Why the choice fails a criterion, or ""."""
-    return next((reason for rule in RULES.get(criterion, ()) if (reason := rule(brief, choice))), "")
+    return first_reason(RULES.get(criterion, ()), brief, choice)
+
+
+def first_reason(rules: Iterable[Rule], brief: Brief, choice: Choice) -> str:
+    """The first reason that one of the rules finds, or ""."""
+    return next((reason for rule in rules if (reason := rule(brief, choice))), "")
 
 
 def words_over_cap(brief: Brief, plan: PlanDraft, texts: list[str]) -> int:

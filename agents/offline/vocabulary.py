@@ -8,21 +8,19 @@ from __future__ import annotations
 from types import MappingProxyType
 
 COMMON = """
-    [ test true : export set cd echo printf mkdir rm touch chmod cat ls cp mv exit return local read source .
-    wait shift eval exec unset trap pwd sleep find xargs grep sort sed awk cut wc head tr tail uniq date
-    basename dirname seq tee paste tar split du rsync perl readlink md5sum diff rev ln gzip comm tac bash sh
+    [ test true : export set cd return local source . wait shift eval exec unset trap exit
+    find xargs grep sort rm sed echo awk ls cut cat chmod wc head tr tail mv read uniq mkdir tar cp
+    dirname tee sh split pwd perl readlink basename date ln md5sum rev diff du gzip comm tac bash paste seq
+    od nl fold printf join touch sleep python python3 expr dd base64 iconv jq sqlite3
 """.split()
-"""Most common first: builtins and plumbing, then the order of use in the NL2Bash corpus (`data/`)."""
+"""Most common first: builtins, then the order of use in the NL2Bash corpus."""
 
-PLUMBING = frozenset(COMMON[: COMMON.index("find")]) | {
-    "xargs",
-    "tee",
-    "bash",
-    "sh",
-    "date",
-    "basename",
-    "dirname",
-}
+PLUMBING = frozenset(
+    """
+    [ test true : export set cd return local read source . wait shift eval exec unset trap exit echo printf
+    mkdir rm touch chmod cat ls cp mv pwd sleep xargs tee bash sh date basename dirname
+    """.split()
+)
 """Commands that carry no skill of their own where another one stands beside them."""
 
 VERBS = MappingProxyType(

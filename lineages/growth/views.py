@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from lineages.growth import evolving, jobs, overview
 from lineages.growth.forms import LineageFilter, StartForm
 from lineages.growth.models import Evolution
+from lineages.growth.nudge import nudge
 from lineages.library.models import Environment, Lineage
 from lineages.lifecycle import Stale
 from lineages.pages import nothing_new, page, person, stamp
@@ -114,6 +115,7 @@ def evolution_start(request: HttpRequest, pk: int) -> HttpResponse:
             evolution = evolving.start(
                 parent, form.settings(), generations=form.cleaned_data["generations"], by=person(request)
             )
+            nudge(evolution)
             return redirect("evolution_detail", pk=evolution.pk)
         except (evolving.CannotStart, ValueError) as reason:
             form.add_error(None, str(reason))
@@ -169,10 +171,12 @@ def _pause(evolution: Evolution, request: HttpRequest) -> None:
 
 def _resume(evolution: Evolution, request: HttpRequest) -> None:
     evolving.resume(evolution, by=person(request))
+    nudge(evolution)
 
 
 def _move_back(evolution: Evolution, request: HttpRequest) -> None:
     evolving.move_back(evolution, by=person(request))
+    nudge(evolution)
 
 
 _ACTIONS: dict[str, Callable[[Evolution, HttpRequest], None]] = {

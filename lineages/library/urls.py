@@ -32,5 +32,6 @@ urlpatterns = [
         name="environment_download",
     ),
     path("gates/<int:pk>/", views.gate_detail, name="gate_detail"),
+    path("calls/<int:pk>/", views.call_detail, name="call_detail"),
     path("commands/<int:pk>/<stream:stream>/", views.command_output, name="command_output"),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import posixpath
 import re
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from lineages.library import alignment, audits, blobs, bundles, rendering, shelf
 from lineages.library.models import (
+    AgentCall,
     Audit,
     CommandRun,
     Environment,
@@ -100,6 +102,20 @@ def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "candidate": snapshot.candidates.select_related("attempt__evolution__lineage").last(),
     }
     return render(request, "lineages/gate_detail.html", context)
+
+
+@require_safe
+def call_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """What a role was asked for, what it answered, and the commands that ran for it."""
+    call = get_object_or_404(AgentCall.objects.select_related("attempt"), pk=pk)
+    answer = json.loads(blobs.read(call.output_id)) if call.output_id else None
+    readable = json.dumps(answer, indent=2, ensure_ascii=False).encode() if answer else b""
+    context = {
+        "call": call,
+        "answer": rendering.output(readable),
+        "commands": [_command(run) for run in call.commands.all()],
+    }
+    return render(request, "lineages/call_detail.html", context)
 
 
 @require_safe

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from sandboxes.base import Limits
@@ -111,11 +112,22 @@ def _limited(command: Sequence[str], limits: Limits, cgroup: Cgroup, status: int
         memory = limits.memory_mb << 20
         resources.append(f"--as={memory}:{memory}")
     if "pids" not in homes():
-        resources.append(f"--nproc={limits.pids}:{limits.pids}")
+        most = limits.pids + _threads_of_ours()
+        resources.append(f"--nproc={most}:{most}")
     bwrap, *arguments = command
     told = [bwrap, "--json-status-fd", str(status), *arguments]
     # The control groups are entered first, while we still may.
     return ["prlimit", *resources, "/bin/sh", "-c", ENTER, "sh", *cgroup.entries, "--", *lowered(), *told]
+
+
+def _threads_of_ours() -> int:
+    """All threads of this user on the machine: RLIMIT_NPROC counts them, not only the sandbox's."""
+    count = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if process.stat().st_uid == os.geteuid():
+                count += len(os.listdir(process / "task"))
+    return count
 
 
 def _started(

@@ -43,7 +43,7 @@ def seed_solution(task: Task, sandbox: Sandbox) -> None:
 
 @pytest.fixture(scope="session")
 def rewards(attempt: Callable[[Task, Solver], Trial]) -> Callable[[Task, Collection[str]], Rewards]:
-    """What a child's verifier says of the oracle, of no work, of each missing block, of the seed's solution."""
+    """What a child says of the oracle, of no work, of each missing block, of the seed's solution."""
 
     def judge(child: Task, blocks: Collection[str]) -> Rewards:
         full = attempt(child, oracle)

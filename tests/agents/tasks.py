@@ -24,8 +24,8 @@ brand_new_key = true
 [agent]
 timeout_sec = 30.0
 """
-INSTRUCTION = """Sum the third column of /app/data/orders.csv for each region (second column) that /app/regions.txt
-lists. Write one line `region total` for each, sorted, to /app/totals.txt.
+INSTRUCTION = """Sum the third column of /app/data/orders.csv for each region (second column) that
+/app/regions.txt lists. Write one line `region total` for each, sorted, to /app/totals.txt.
 """
 DOCKERFILE = """FROM debian:bookworm-slim
 WORKDIR /app
@@ -42,8 +42,9 @@ done > totals.txt
 TEST = """#!/bin/bash
 mkdir -p /logs/verifier
 expected=$(awk -F, '{ s[$2] += $3 } END { for (r in s) print r, s[r] }' /app/data/orders.csv | sort)
-if [ -n "$expected" ] && [ "$(cat /app/totals.txt 2>/dev/null)" = "$expected" ]; then echo 1; else echo 0; fi \\
-    > /logs/verifier/reward.txt
+reward=0
+if [ -n "$expected" ] && [ "$(cat /app/totals.txt 2>/dev/null)" = "$expected" ]; then reward=1; fi
+echo "$reward" > /logs/verifier/reward.txt
 """
 REGIONS = ("north", "south", "east", "west")
 ORDERS = "/app/data/orders.csv"

@@ -132,7 +132,8 @@ def test_a_separate_seed_keeps_its_verifier_and_its_artifacts(rewards: Callable[
         {
             "task.toml": 'artifacts = ["/app/totals.txt"]\n'
             + CONFIG.replace("timeout_sec = 30.0\nbrand", 'environment_mode = "separate"\nbrand'),
-            "tests/Dockerfile": "FROM debian:bookworm-slim\nWORKDIR /srv\nCOPY orders.csv /app/data/orders.csv\n"
+            "tests/Dockerfile": "FROM debian:bookworm-slim\nWORKDIR /srv\n"
+            "COPY orders.csv /app/data/orders.csv\n"
             "COPY test.sh /tests/test.sh\n",
             "tests/orders.csv": orders(),
         }
@@ -153,8 +154,11 @@ REFUSED = {
     ),
     "steps of its own": ({"solution/steps/1.sh": "true\n"}, "of its own"),
     "units of its own": ({"tests/units/a.sh": "true\n"}, "of its own"),
-    "an input that goes to two places": (
-        {"environment/Dockerfile": DOCKERFILE + "COPY data/orders.csv /copy.csv\n"},
+    "an input that an earlier stage takes too": (
+        {
+            "environment/Dockerfile": "FROM debian:bookworm-slim AS first\nCOPY data/orders.csv /x\n"
+            + DOCKERFILE
+        },
         "several places",
     ),
     "no telling what it writes in /": (

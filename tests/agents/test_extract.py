@@ -52,7 +52,7 @@ READS = {
     "an option with =": ("mytool --input=/etc/app/config.json", [(SETTINGS, "mytool")]),
     "a quoted word with spaces": ("awk '{ print $1 }' \"regions.txt\"", [(LIST, "awk")]),
     "python from a heredoc": (
-        "python3 - <<'EOF'\nfrom pathlib import Path\nbase = Path('/app')\nprint(open(base / 'regions.txt').read())\nEOF",
+        "python3 - <<'EOF'\nfrom pathlib import Path\nbase = Path('/app')\nopen(base / 'regions.txt')\nEOF",
         [(LIST, "python3")],
     ),
     "python with an f-string": (
@@ -112,7 +112,7 @@ INCOMPLETE = {
     "an unknown program": "frobnicate > /app/o.txt",
     "an unknown name": 'echo x > /app/o.txt; echo y > "$1"',
     "an unknown command": 'echo x > /app/o.txt; "$TOOL" x',
-    "python with a computed name": 'python3 -c \'import sys\nopen(sys.argv[1], "w")\nopen("/app/o.txt", "w")\'',
+    "python with a computed name": 'python3 -c \'open(sys.argv[1], "w"); open("/app/o.txt", "w")\'',
     "python that does not parse": "python3 -c 'open(('",
     "an unpacked archive": "echo x > /app/o.txt; tar -xf x.tar",
     "nothing written": "cat regions.txt",

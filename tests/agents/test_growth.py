@@ -72,6 +72,12 @@ def test_obstacles_nest_three_deep_and_no_deeper(rewards: Callable[..., Rewards]
     assert deeper.changes[0].pair.key == f"in:{ORDERS}"
 
 
+def test_nothing_is_taken_away_that_stands_in_the_image_twice() -> None:
+    twice = {"environment/data/copy.csv": regions().text("environment/data/orders.csv")}
+    grown = Grown.seed(regions(twice))
+    assert ORDERS not in {subject.path for subject in subjects(grown.task, grown.sequence, grown.composition)}
+
+
 def big(grown: Grown, path: str) -> bool:
     return len(grown.task.files[f"environment/overlay{path}"].data) >= 64
 

@@ -62,24 +62,20 @@ SOLVE = """\
 set -e
 sort -t, -k1,1 /app/sales.csv > /tmp/sales
 sort -t, -k1,1 /app/prices.csv > /tmp/prices
-join -t, /tmp/sales /tmp/prices | awk -F, '{ sum[$1] += $2 * $3 } END { for (id in sum) print id "," sum[id] }' \\
-  | sort -t, -k1,1 > /app/revenue.csv
+join -t, /tmp/sales /tmp/prices |
+  awk -F, '{ sum[$1] += $2 * $3 } END { for (id in sum) print id "," sum[id] }' |
+  sort -t, -k1,1 > /app/revenue.csv
 """
-REVENUE: dict[int, int] = {}
-for _row in SALES.splitlines():
-    _item, _sold = map(int, _row.split(","))
-    _price = dict(tuple(map(int, line.split(","))) for line in PRICES.splitlines())[_item]
-    REVENUE[_item] = REVENUE.get(_item, 0) + _sold * _price
-TEST = """\
+REVENUE = "10,6000\n11,1725\n12,43978\n13,105\n"
+TEST = f"""\
 #!/bin/bash
 # The revenue of every item, and nothing else.
 cat > /tmp/expected <<'END'
-%s
-END
+{REVENUE}END
 reward=0
 cmp -s /tmp/expected /app/revenue.csv && reward=1
 echo "$reward" > /logs/verifier/reward.txt
-""" % "\n".join(f"{item},{cents}" for item, cents in sorted(REVENUE.items()))
+"""
 INSTRUCTION = """\
 `/app/sales.csv` has a line `item,sold` for each sale and `/app/prices.csv` a line `item,cents` for each item.
 Write the revenue of each item in cents to `/app/revenue.csv`, as lines `item,cents` sorted by item.
@@ -91,7 +87,7 @@ def till(changes: Mapping[str, str | None] | None = None) -> Task:
     texts: dict[str, str | None] = {
         "task.toml": TOML,
         "instruction.md": INSTRUCTION,
-        "environment/Dockerfile": "FROM debian:bookworm-slim\nWORKDIR /app\nCOPY sales.csv prices.csv /app/\n",
+        "environment/Dockerfile": "FROM debian:bookworm-slim\nWORKDIR /app\nCOPY *.csv /app/\n",
         "environment/sales.csv": SALES,
         "environment/prices.csv": PRICES,
         "solution/solve.sh": SOLVE,
@@ -455,8 +451,8 @@ def test_evolving_what_does_not_exist_is_wrong_use(run: Any) -> None:
 
 
 @pytest.fixture
-def planted(tmp_path: Path) -> str:
-    call_command("import_tasks", put(till(), tmp_path / "till"), stdout=open(os.devnull, "w"))
+def planted(run: Any, tmp_path: Path) -> str:
+    run("import_tasks", put(till(), tmp_path / "till"))
     return "till/g0"
 
 

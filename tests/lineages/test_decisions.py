@@ -79,7 +79,9 @@ def newest_candidate(evolution: Evolution) -> Candidate:
     return candidate
 
 
-def on_plan(plan: Plan, decision: str, by: User, *, comment: str = "", version: int | None = None) -> Evolution:
+def on_plan(
+    plan: Plan, decision: str, by: User, *, comment: str = "", version: int | None = None
+) -> Evolution:
     """A decision on the page of the plan as it is now, or as it was at `version`."""
     fresh = Plan.objects.get(pk=plan.pk)
     version = fresh.attempt.evolution.version if version is None else version
@@ -282,7 +284,9 @@ def test_a_decision_on_an_older_plan_is_stale(waiting: Plan, ada: User, bob: Use
     assert on_plan(newest_plan(evolution), APPROVE, bob).status == "building"
 
 
-def test_a_plan_of_an_attempt_that_was_rejected_is_decided_no_more(waiting: Plan, ada: User, bob: User) -> None:
+def test_a_plan_of_an_attempt_that_was_rejected_is_decided_no_more(
+    waiting: Plan, ada: User, bob: User
+) -> None:
     evolution = on_plan(waiting, REJECTED, ada, comment="no")
     step_to(evolution, "plan_approval")
 
@@ -312,7 +316,9 @@ def test_a_comment_that_no_database_keeps_is_mended(waiting: Plan, ada: User) ->
 # races over a plan
 
 
-def test_of_two_who_approve_at_once_one_wins_and_the_other_is_told(waiting: Plan, ada: User, bob: User) -> None:
+def test_of_two_who_approve_at_once_one_wins_and_the_other_is_told(
+    waiting: Plan, ada: User, bob: User
+) -> None:
     before = Move.objects.count()
 
     answers = at_once(*[lambda who=who: on_plan(waiting, APPROVE, who) for who in (ada, bob)])
@@ -393,7 +399,9 @@ def test_signing_off_one_of_several_generations_starts_the_next(seed: Environmen
     assert following.parent == Environment.objects.get(generation=1)
 
 
-def test_asking_for_changes_hands_the_wish_to_the_modifier(built: Candidate, ada: User, script: Script) -> None:
+def test_asking_for_changes_hands_the_wish_to_the_modifier(
+    built: Candidate, ada: User, script: Script
+) -> None:
     orders: list[BuildOrder] = []
 
     def build(order: BuildOrder) -> Built:
@@ -506,7 +514,10 @@ def test_of_a_sign_off_and_a_rejection_at_once_one_wins(built: Candidate, ada: U
     assert len(wins(answers)) == 1
     evolution = Evolution.objects.get(pk=built.attempt.evolution_id)
     children = Environment.objects.filter(generation=1).count()
-    assert (evolution.status, children, people()[-1]) in {("accepted", 1, "approve"), ("drafting", 0, "reject")}
+    assert (evolution.status, children, people()[-1]) in {
+        ("accepted", 1, "approve"),
+        ("drafting", 0, "reject"),
+    }
 
 
 def test_two_children_signed_off_at_once_get_a_k_each(seed: Environment, ada: User, bob: User) -> None:

@@ -79,10 +79,12 @@ def test_the_seed_carries_its_first_sequence_and_difficulty(tmp_path: Path) -> N
     assert (seed.lineage.domain, seed.lineage.source) == ("data", str(tmp_path / "counted"))
     assert seed.length == len(seed.sequence) > 0
     assert seed.difficulty == pytest.approx(seed.novelty + seed.rarity) and seed.difficulty > 0
-    assert "in:/app/text.txt" in seed.sequence.keys()
+    assert "in:/app/text.txt" in {pair.key for pair in seed.sequence.pairs}
 
 
-def test_what_was_mended_is_told_and_stored_and_harbors_digest_is_of_the_files_as_found(tmp_path: Path) -> None:
+def test_what_was_mended_is_told_and_stored_and_harbors_digest_is_of_the_files_as_found(
+    tmp_path: Path,
+) -> None:
     folder = put(tmp_path / "mended")
     (folder / "instruction.md").write_bytes(b"\xef\xbb\xbfCount the words of /app/text.txt.\r\n")
     (folder / "tests" / "test.sh").chmod(0o644)
@@ -108,7 +110,9 @@ def test_the_same_content_under_two_names_is_one_seed(tmp_path: Path) -> None:
     report = import_folders([tmp_path])
 
     assert [item.path.name for item in report.imported] == ["first"]
-    assert [(item.path.name, item.environment.reference) for item in report.unchanged] == [("second", "first/g0")]
+    assert [(item.path.name, item.environment.reference) for item in report.unchanged] == [
+        ("second", "first/g0")
+    ]
     assert rows()[:3] == (1, 1, 1)
 
 
@@ -126,7 +130,9 @@ def test_other_content_under_the_same_name_gets_a_name_of_its_own(tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "slug"), [("任务", "task"), ("-", "task"), ("x" * 200, "x" * 70), ("naïve_one", "naive_one")]
 )
-def test_any_folder_name_becomes_a_slug_that_an_address_can_hold(name: str, slug: str, tmp_path: Path) -> None:
+def test_any_folder_name_becomes_a_slug_that_an_address_can_hold(
+    name: str, slug: str, tmp_path: Path
+) -> None:
     (item,) = import_folders([put(tmp_path / name)]).imported
 
     assert item.environment.lineage.slug == slug

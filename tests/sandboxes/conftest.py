@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import docker
+import docker.errors
 import pytest
 
 from sandboxes.backends import DOCKER_SOCKET
@@ -39,7 +42,7 @@ def trees() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def make_backend(trees: Path) -> Callable[..., Backend]:
+def make_backend(trees: Path) -> Iterator[Callable[..., Backend]]:
     """A backend by name; "" as its installation is the one of this run of the tests."""
 
     def make(name: str, installation: str = "") -> Backend:
@@ -47,7 +50,14 @@ def make_backend(trees: Path) -> Callable[..., Backend]:
             return DockerBackend(instance=f"{INSTANCE}{installation}", address=DOCKER_HOST)
         return BubblewrapBackend(folder=trees / f"installation{installation}")
 
-    return make
+    yield make
+    with suppress(docker.errors.DockerException):  # there may be no engine
+        remove_our_images(docker.DockerClient(base_url=DOCKER_HOST, timeout=60))
+
+
+def remove_our_images(client: docker.DockerClient) -> None:
+    for image in client.images.list(filters={"label": f"org.envevo.instance={INSTANCE}"}):
+        client.images.remove(image.id, force=True)
 
 
 @pytest.fixture(scope="module", params=BACKENDS)

@@ -30,8 +30,8 @@ class DamagedBackups(Obstacle):
             "newest_intact", "dated backups, the newest of them damaged, with a checksum list", "sha256sum"
         ),
         Variant("side_files", "numbered backups with checksums beside them, some missing or stale", "md5sum"),
-        Variant("trailer", "backups that carry their checksum in a trailer, some cut short", "sha1sum"),
-        Variant("blocks", "two damaged copies to be merged block by block", "dd"),
+        Variant("trailer", "numbered backups with a checksum in a trailer, some of them damaged", "sha1sum"),
+        Variant("blocks", "two damaged copies of a backup to be merged, checksum by block", "dd"),
     )
 
     def hide(self, data: bytes, variant: Variant, rng: Random) -> Hidden:

@@ -14,8 +14,8 @@ grep -v '^#' "$IN/files" | sort > "$WORK/files"
 """
 HEADER = ("# outputs to be sealed,", "# one path a line,", "# in no order")
 SEALED = """
-The finished files that `files`, in the folder of this note's name, lists are to be sealed by a manifest: one path
-a line, in no order; sort them by byte value. Lines that start with # are comments.
+The finished files that `files`, in the folder of this note's name, lists are to be sealed by a manifest.
+There is one path a line, in no order; sort them by byte value. Lines that start with # are comments.
 """
 CHECKED = """
 cat > "$WORK/files" <<'END_OF_FILES'

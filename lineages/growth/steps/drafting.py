@@ -20,7 +20,7 @@ def run(work: Work) -> None:
     while True:
         attempt = work.attempt() or _next_attempt(work)
         if attempt is None:
-            work.move(Evolution.Status.EXHAUSTED, reason="all three directions failed")
+            work.move(Evolution.Status.EXHAUSTED, reason=f"no child by {', '.join(work.evolution.directions)}")
             return
         if _rounds_spent(work, attempt):
             with work.lease.writing():

@@ -81,7 +81,7 @@ def sandbox() -> Finding:
         return Finding("sandbox", "problem", str(problem))
     if backend.provisional:
         return Finding(
-            "sandbox", "note", f"{backend.identity()}: evidence is provisional until a Docker engine answers"
+            "sandbox", "note", f"{backend.identity()}: its evidence is provisional, a Docker engine's is not"
         )
     return Finding("sandbox", "ok", backend.identity())
 

@@ -44,7 +44,6 @@ def serve(bind: str) -> Exit:
     if _answers(bind):
         progress(f"something answers at {bind} already: stop it, or choose another place with --bind")
         return Exit.MACHINE
-    (settings.VAR / "beat").mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_terminated_as_interrupt())
         if settings.EMBEDDED_BROKER:

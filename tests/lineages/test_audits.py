@@ -1,0 +1,456 @@
+"""Audits: a leased run of the gates that fills its gaps, keeps its evidence, and answers for today's content."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from agents.plan import Binding, Judgement, PlanDraft
+from agents.scripted import ACCEPT, REJECT, Script
+from lineages.gates import profile
+from lineages.gates.base import Subject
+from lineages.growth import jobs, loops
+from lineages.growth.models import Evolution
+from lineages.library import audits, blobs, machine
+from lineages.library.models import AgentCall, Audit, CommandRun, Environment, GateResult, Job
+from lineages.library.snapshots import store
+from lineages.lifecycle import LeaseLost, cancel, claim
+from sandboxes.base import Limits
+from sandboxes.files import TaskFile
+from sandboxes.task import Task
+from tests import factories
+from tests.lineages.conftest import begin
+from tests.lineages.test_decisions import step_to, vouch, vouch_for_seed
+from tests.tasks import words
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.lifecycle]
+
+STANDARD = ["build", "conformance", "invalid_test", "oracle", "rubrics", "static"]
+
+
+class Judge:
+    """A rubric verifier that gives its answers in turn; an error among them is raised."""
+
+    def __init__(self, *answers: Judgement | Exception) -> None:
+        self._answers = list(answers)
+
+    def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
+        answer = self._answers.pop(0) if self._answers else ACCEPT
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def subject(changes: Mapping[str, str | bytes] | None = None, **fields: Any) -> Subject:
+    """`words`, changed, on this machine's sandboxes."""
+    files = {path: _file(text, executable=path.endswith(".sh")) for path, text in (changes or {}).items()}
+    whole = Subject(
+        task=words().replace(files),
+        backend=machine.backend(),
+        limits=Limits(memory_mb=256),
+        labels={},
+        judge=Judge(),
+        judge_name="scripted",
+        rubric="1" * 64,
+    )
+    return replace(whole, **fields)
+
+
+def _file(content: str | bytes, *, executable: bool) -> TaskFile:
+    return TaskFile(
+        content if isinstance(content, bytes) else content.encode(), 0o755 if executable else 0o644
+    )
+
+
+def opened(one: Subject) -> Audit:
+    return audits.open_audit(store(one.task), one, profile="standard")
+
+
+def finished(one: Subject) -> Audit:
+    audit = opened(one)
+    audits.run(audit, one)
+    audit.refresh_from_db()
+    return audit
+
+
+def gates_of(audit: Audit) -> list[str]:
+    return sorted(audit.results.values_list("gate", flat=True))
+
+
+# one run
+
+
+def test_an_audit_that_every_gate_accepts_is_accepted_with_its_evidence() -> None:
+    one = subject()
+
+    audit = finished(one)
+
+    assert (audit.status, audit.lease_token, audit.provisional) == (Audit.Status.ACCEPTED, "", True)
+    assert gates_of(audit) == STANDARD
+    assert dict(audit.results.values_list("gate", "key")) == {
+        gate.name: gate.key(one) for gate in profile("standard")
+    }
+    assert audit.history().get().to_status == "accepted"
+    oracle = audit.results.get(gate="oracle")
+    assert (oracle.reward, oracle.weaker, oracle.seconds > 0) == (1.0, False, True)
+    call = audit.calls.get()
+    assert (call.role, call.author, call.input_digest) == ("rubric_verifier", "scripted", one.task.digest)
+    assert Judgement.model_validate_json(blobs.read(call.output_id or "")) == ACCEPT
+    assert call.tokens is None and call.cost is None
+
+
+def test_commands_and_their_output_are_kept_in_order_and_can_be_read() -> None:
+    audit = finished(
+        subject(
+            {
+                "solution/parts/first.sh": "#!/bin/bash\necho working\necho careful >&2\n"
+                "mkdir -p /app/out\nprintf ready > /app/out/first\n",
+                "tests/units/first.sh": '#!/bin/bash\necho checking\n[ "$(cat /app/out/first)" = ready ]\n',
+            }
+        )
+    )
+
+    solution, tests = CommandRun.objects.filter(result__audit=audit, result__gate="oracle")
+    assert (solution.position, solution.command, solution.exit_code) == (0, "/solution/solve.sh", 0)
+    assert (tests.position, tests.command, tests.exit_code) == (1, "/tests/test.sh", 0)
+    assert blobs.read(solution.stdout_id) == b"working\n"
+    assert blobs.read(solution.stderr_id) == b"careful\n"
+    assert blobs.read(tests.stdout_id) == b"checking\n"
+    assert 0 < solution.seconds < 30 and solution.started_at <= tests.started_at
+    untouched = CommandRun.objects.get(result__audit=audit, result__gate="invalid_test")
+    assert untouched.command == "/tests/test.sh"
+
+
+def test_output_that_is_no_text_is_kept_byte_for_byte() -> None:
+    raw = bytes(range(256)) + b"\xed\xa0\x80"
+    printed = "".join(f"\\x{byte:02x}" for byte in raw)
+
+    audit = finished(
+        subject(
+            {
+                "solution/parts/first.sh": f"#!/bin/bash\nprintf '{printed}'\nexit 1\n",
+                "tests/units/first.sh": f"#!/bin/bash\nprintf '{printed}' >&2\nexit 1\n",
+            }
+        )
+    )
+
+    assert audit.status == Audit.Status.REJECTED
+    solution, tests = CommandRun.objects.filter(result__audit=audit, result__gate="oracle")
+    assert blobs.read(solution.stdout_id) == blobs.read(tests.stderr_id) == raw
+    detail = audit.results.get(gate="oracle").detail
+    assert "\N{REPLACEMENT CHARACTER}" in detail and "\0" not in detail and "[exit 1" in detail
+
+
+def test_a_reward_that_is_no_text_is_a_failure_and_no_fault() -> None:
+    audit = finished(
+        subject({"tests/test.sh": r"#!/bin/bash" "\nprintf '1\\0\\xff' > /logs/verifier/reward.txt\n"})
+    )
+
+    assert audit.status == Audit.Status.REJECTED
+    assert {audit.results.get(gate=gate).outcome for gate in ("oracle", "invalid_test")} == {"failed"}
+    assert "UTF-8" in audit.results.get(gate="oracle").summary
+
+
+def test_a_flood_of_output_is_cut_and_says_by_how_much() -> None:
+    flood = "#!/bin/bash\nhead -c 3000000 /dev/zero\nmkdir -p /app/out\nprintf ready > /app/out/first\n"
+
+    audit = finished(subject({"solution/parts/first.sh": flood}))
+
+    command = CommandRun.objects.filter(result__audit=audit, result__gate="oracle").get(position=0)
+    kept = Limits().output_bytes
+    assert (len(blobs.read(command.stdout_id)), command.cut) == (kept, 3_000_000 - kept)
+    assert audit.status == Audit.Status.ACCEPTED
+
+
+# a run that was cut short
+
+
+def test_a_half_done_audit_is_completed_without_repeating() -> None:
+    one = subject()
+    audit = opened(one)
+    done = {
+        gate.name: factories.gate_result(audit, gate.name, key=gate.key(one), summary="from before")
+        for gate in profile("standard")
+        if gate.name in ("static", "build", "oracle")
+    }
+
+    audits.run(audit, one)
+
+    assert audit.status == Audit.Status.ACCEPTED
+    assert gates_of(audit) == STANDARD
+    for name, row in done.items():
+        assert (row.pk, "from before") == audit.results.values_list("pk", "summary").get(gate=name)
+    assert not CommandRun.objects.filter(result__gate="oracle").exists(), "its solution did not run again"
+
+
+def test_what_failed_before_the_break_still_counts() -> None:
+    one = subject()
+    audit = opened(one)
+    keys = {gate.name: gate.key(one) for gate in profile("standard")}
+    factories.gate_result(audit, "static", key=keys["static"], outcome="failed", summary="no good")
+
+    audits.run(audit, one)
+
+    assert (audit.status, audit.last_reason) == (Audit.Status.REJECTED, "no good")
+    assert set(audit.results.exclude(gate="static").values_list("outcome", flat=True)) == {"not_run"}
+
+
+def test_a_judge_that_breaks_off_leaves_the_audit_free_and_the_next_run_ends_it() -> None:
+    one = subject(judge=Judge(RuntimeError("the judge fell over")))
+    audit = opened(one)
+
+    with pytest.raises(RuntimeError):
+        audits.run(audit, one)
+    audit.refresh_from_db()
+    assert (audit.status, audit.lease_token) == (Audit.Status.QUEUED, "")
+    before = set(audit.results.values_list("pk", flat=True))
+    audits.run(audit, one)
+
+    assert audit.status == Audit.Status.ACCEPTED
+    assert gates_of(audit) == STANDARD
+    assert before and before <= set(audit.results.values_list("pk", flat=True))
+    assert AgentCall.objects.count() == 1
+
+
+@pytest.mark.xfail(
+    strict=True, reason="audits._run_gates takes what is stored, whatever content or version it is of"
+)
+def test_what_was_found_before_the_gate_changed_does_not_accept_today() -> None:
+    one = subject({"solution/parts/first.sh": "#!/bin/bash\nexit 1\n"})
+    audit = opened(one)
+    for gate in profile("standard"):
+        if gate.name in ("static", "build", "oracle"):
+            older = replace(gate, version=0)
+            factories.gate_result(audit, gate.name, gate_version=0, key=older.key(one))
+
+    audits.run(audit, one)
+
+    assert audit.status != Audit.Status.ACCEPTED
+
+
+@pytest.mark.xfail(strict=True, reason="drafting._open_audit goes on with another judge's half-done audit")
+def test_another_judges_half_done_audit_is_not_gone_on_with(seed: Environment, script: Script) -> None:
+    script.judge = lambda *judged: REJECT
+    task = words()
+    other = subject(task=task, judge_name="somebody else")
+    vouch(seed.snapshot, other)
+    Audit.objects.update(status=Audit.Status.QUEUED)
+    evolution = begin(seed, directions=("length",))
+
+    loops.advance(evolution.pk)
+
+    assert Evolution.objects.get().status == "cancelled"
+    assert "the parent did not pass its audit" in Evolution.objects.get().last_reason
+
+
+# who runs it
+
+
+def test_an_audit_that_another_worker_runs_is_not_run_twice() -> None:
+    one = subject()
+    audit = opened(one)
+    lease = claim(Audit.objects.get(pk=audit.pk))
+    assert lease is not None
+
+    with pytest.raises(LeaseLost, match="another worker runs it"):
+        audits.run(audit, one)
+
+    assert not GateResult.objects.exists()
+    assert Audit.objects.get().lease_token == lease.token, "the holder keeps it"
+
+
+def test_an_audit_that_is_settled_is_not_run_again() -> None:
+    one = subject()
+    audit = vouch(store(one.task), one)
+
+    with pytest.raises(LeaseLost, match="it is accepted"):
+        audits.run(audit, one)
+
+    assert GateResult.objects.count() == 6
+
+
+def test_an_audit_of_a_worker_that_went_silent_is_taken_over() -> None:
+    one = subject()
+    audit = opened(one)
+    assert claim(Audit.objects.get(pk=audit.pk)) is not None
+    Audit.objects.update(lease_until="2001-01-01T00:00:00Z")
+
+    audits.run(audit, one)
+
+    assert audit.status == Audit.Status.ACCEPTED
+
+
+def test_losing_the_lease_ends_what_runs_and_stores_nothing_more(settings: Any) -> None:
+    settings.LEASE_BEAT_SECONDS = 0.1
+    one = subject({"tests/units/first.sh": "#!/bin/bash\nsleep 60\n"})
+    audit = opened(one)
+    job = Job.objects.create(job_kind="audit", subject="x", status=Job.Status.QUEUED)
+    held = claim(job)
+    assert held is not None
+
+    def take_away() -> None:
+        try:
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline and not sandboxes_of(audit):
+                time.sleep(0.05)
+            cancel(Job.objects.get(pk=job.pk), Job.Status.CANCELLED, reason="enough")
+        finally:
+            connection.close()
+
+    started = time.monotonic()
+    person = threading.Thread(target=take_away)
+    person.start()
+    with pytest.raises(LeaseLost):
+        audits.run(audit, one, held)
+    person.join()
+
+    assert time.monotonic() - started < 40, "the tests were to sleep for a minute"
+    audit.refresh_from_db()
+    assert (audit.status, audit.lease_token) == (Audit.Status.QUEUED, "")
+    assert not set(gates_of(audit)) & {"oracle", "invalid_test"}
+    assert not sandboxes_of(audit)
+
+
+# what is current
+
+
+def current(one: Subject) -> Audit | None:
+    return audits.current(store(one.task), one, profile_name="standard")
+
+
+def test_an_accepted_audit_is_current_until_something_changes() -> None:
+    one = subject()
+    audit = vouch(store(one.task), one)
+
+    assert current(one) == audit
+    assert current(subject({"environment/data.txt": "more"})) is None
+    assert current(replace(one, judge_name="somebody else")) is None
+    assert current(replace(one, rubric="2" * 64)) is None
+    assert current(replace(one, parent=words().replace({"README.md": _file("x", executable=False)}))) is None
+
+
+def test_evidence_of_an_older_version_of_a_gate_is_not_current() -> None:
+    one = subject()
+    audit = vouch(store(one.task), one)
+    oracle = next(gate for gate in profile("standard") if gate.name == "oracle")
+
+    audit.results.filter(gate="oracle").update(key=replace(oracle, version=oracle.version - 1).key(one))
+
+    assert current(one) is None
+
+
+@pytest.mark.parametrize("status", ["queued", "rejected", "error"])
+def test_only_an_accepted_audit_is_current(status: str) -> None:
+    one = subject()
+    vouch(store(one.task), one)
+    Audit.objects.update(status=status)
+
+    assert current(one) is None
+
+
+def test_an_audit_of_another_profile_is_not_current() -> None:
+    one = subject()
+    vouch(store(one.task), one)
+    Audit.objects.update(profile="fast")
+
+    assert current(one) is None
+
+
+def test_a_missing_gate_makes_an_audit_not_current() -> None:
+    one = subject()
+    audit = vouch(store(one.task), one)
+    audit.results.filter(gate="rubrics").delete()
+
+    assert current(one) is None
+
+
+def test_the_newest_current_audit_is_given_and_the_latest_whatever_came_of_it() -> None:
+    one = subject()
+    vouch(store(one.task), one)
+    good = vouch(store(one.task), one)
+    bad = vouch(store(one.task), one, outcome="failed")
+
+    assert current(one) == good
+    assert audits.latest(store(one.task)) == bad
+
+
+# of an environment, again
+
+
+@pytest.fixture
+def child(seed: Environment, script: Script) -> Environment:
+    """A grown environment whose gates were vouched for."""
+    vouch_for_seed(seed)
+    evolution = step_to(begin(seed, directions=("length",)), "accepted")
+    assert evolution.child is not None
+    return evolution.child
+
+
+def test_a_person_may_have_the_gates_run_again_and_the_child_is_judged_with_its_plan(
+    child: Environment,
+) -> None:
+    ada = factories.user("ada")
+    job = jobs.request_audit(child, ada)
+    assert jobs.request_audit(child, factories.user("bob")) == job, "one request is enough"
+
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.status, job.done, job.note, job.started_by) == (Job.Status.DONE, 1, "", ada)
+    audit = audits.latest(child)
+    assert audit is not None and audit.judge == "offline"
+    assert audit.parent == child.parent.snapshot  # type: ignore[union-attr]
+    assert gates_of(audit) == STANDARD
+    conformance = audit.results.get(gate="conformance")
+    assert (conformance.outcome, conformance.commands.count() > 0) == ("passed", True)
+
+
+def test_a_job_goes_on_with_the_audit_that_its_dead_worker_began(child: Environment) -> None:
+    job = jobs.request_audit(child, factories.user("ada"))
+    half_done = audits.open_audit(child.snapshot, subject(), profile="standard")
+    factories.gate_result(half_done, "static", outcome="failed", summary="from before")
+    count = Audit.objects.count()
+
+    jobs.run(job.pk)
+
+    half_done.refresh_from_db()
+    assert (half_done.status, half_done.last_reason) == (Audit.Status.REJECTED, "from before")
+    assert Audit.objects.count() == count
+
+
+def test_an_audit_of_something_that_is_gone_is_noted_and_given_up(settings: Any) -> None:
+    settings.FAULT_RETRIES = 1
+    job = Job.objects.create(job_kind="audit", subject="gone/g0", status=Job.Status.QUEUED)
+
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.tries, job.lease_token) == (Job.Status.QUEUED, 1, "")
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert job.status == Job.Status.FAILED
+    assert "there is no environment 'gone/g0'" in job.note
+    assert not Audit.objects.exists()
+
+
+def test_the_tasks_own_wishes_stand_beside_the_machines_defaults() -> None:
+    assert audits.limits_of(None, None) == Limits()
+    assert audits.limits_of(128, 0.5) == replace(Limits(), memory_mb=128, cpus=0.5)
+
+
+def sandboxes_of(audit: Audit) -> list[Mapping[str, str]]:
+    """Labels of the sandboxes that run for this audit."""
+    seen: list[Mapping[str, str]] = []
+
+    def live(labels: Mapping[str, str]) -> bool:
+        seen.append(labels)
+        return True
+
+    machine.backend().sweep(live)
+    return [labels for labels in seen if labels.get("audit") == str(audit.pk)]

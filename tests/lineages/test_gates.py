@@ -1,0 +1,514 @@
+"""Gates as functions: what their keys hang on, in what order they run, and what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from agents.plan import Binding, Change, Judgement, Pair, PlanDraft, Sequence
+from agents.scripted import ACCEPT, REJECT
+from lineages.gates import all_gates, build, conformance, invalid_test, oracle, profile, rubrics, static
+from lineages.gates.base import Gate, Input, Outcome, Result, Subject, evidence
+from lineages.library import audits, machine
+from lineages.library.models import Audit, CommandRun
+from lineages.library.snapshots import store
+from sandboxes.base import Image, Limits, Sandbox
+from sandboxes.errors import BuildFailed, MachineFault, SandboxDied, SandboxError, TimedOut, Unsupported
+from sandboxes.files import TaskFile
+from sandboxes.task import Task
+from tests.tasks import FIRST_UNIT, words
+
+STANDARD = {"static", "build", "oracle", "invalid_test", "rubrics", "conformance"}
+
+
+@dataclass
+class Engine:
+    """A machine that answers nothing but its name, and fails as it is told to."""
+
+    version: str = "1"
+    fault: SandboxError | None = None
+    name: str = "engine"
+    provisional: bool = False
+
+    def identity(self) -> str:
+        return f"{self.name} {self.version}"
+
+    def check(self) -> None:
+        return None
+
+    def build(self, context: Mapping[str, TaskFile], *, timeout: float) -> Image:
+        if self.fault:
+            raise self.fault
+        return Image("0" * 64, self.name)
+
+    @contextmanager
+    def open(self, image: Image, limits: Limits, *, labels: Mapping[str, str]) -> Iterator[Sandbox]:
+        raise SandboxDied("the container is gone")
+        yield
+
+    fork = open  # type: ignore[assignment]
+
+    def sweep(self, is_live: Callable[[Mapping[str, str]], bool]) -> int:
+        return 0
+
+
+@dataclass
+class Judge:
+    answer: Judgement = field(default_factory=lambda: ACCEPT)
+
+    def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
+        return self.answer
+
+
+PAIR = Pair(
+    key="second", scenario="result file", skill="write a word", tool="printf", origin="owned",
+    target="/app/out/second", block="solution/parts/second.sh",
+)  # fmt: skip
+PLAN = PlanDraft(
+    direction="length",
+    effort="high",
+    before=Sequence(),
+    after=Sequence(pairs=(PAIR,)),
+    changes=(Change(kind="insert", pair=PAIR),),
+    summary="One more word",
+    rationale="one more thing to do",
+)
+BINDING = Binding(
+    key="second",
+    solution_block="solution/parts/second.sh",
+    test_units=("tests/units/second.sh",),
+    environment_paths=(),
+    requirement="Write the word ready to /app/out/second.",
+)
+STRAY = BINDING.model_copy(update={"key": "unplanned", "environment_paths": ("environment/extra",)})
+CHILD = {
+    "instruction.md": f"{words().text('instruction.md')}{BINDING.requirement}\n",
+    "solution/parts/second.sh": "#!/bin/bash\nprintf ready > /app/out/second\n",
+    "tests/units/second.sh": FIRST_UNIT.replace("first", "second"),
+}
+
+
+def subject(changes: Mapping[str, str | None] | None = None, **fields: object) -> Subject:
+    """The child of `words` with one more part, on an engine that runs nothing."""
+    texts = {**CHILD, **(changes or {})}
+    task = words().replace(
+        {path: None if text is None else TaskFile.text(text) for path, text in texts.items()}
+    )
+    whole = Subject(
+        task=task,
+        backend=Engine(),
+        limits=Limits(memory_mb=256),
+        labels={},
+        judge=Judge(),
+        judge_name="scripted",
+        rubric="1" * 64,
+        parent=words(),
+        plan=PLAN,
+        bindings=(BINDING,),
+    )
+    return replace(whole, **fields)  # type: ignore[arg-type]
+
+
+def seed(changes: Mapping[str, str | None] | None = None, **fields: object) -> Subject:
+    """The task alone, without a plan and a parent."""
+    mended = {path: None if text is None else TaskFile.text(text) for path, text in (changes or {}).items()}
+    alone: dict[str, object] = {"task": words().replace(mended), "parent": None, "plan": None, "bindings": ()}
+    return subject(**{**alone, **fields})  # type: ignore[arg-type]
+
+
+def really(one: Subject) -> Subject:
+    """The same on this machine's own sandboxes."""
+    return replace(one, backend=machine.backend())
+
+
+# keys
+
+
+def changed_file(path: str, text: str) -> Callable[[Subject], Subject]:
+    return lambda one: replace(one, task=one.task.replace({path: TaskFile.text(text)}))
+
+
+def mode(path: str, bits: int) -> Callable[[Subject], Subject]:
+    return lambda one: replace(one, task=one.task.replace({path: TaskFile(one.task.files[path].data, bits)}))
+
+
+CHANGES: dict[str, tuple[Callable[[Subject], Subject], set[str]]] = {
+    "instruction": (changed_file("instruction.md", "Else."), {"static", "rubrics", "conformance"}),
+    "solution": (
+        changed_file("solution/parts/first.sh", "true"),
+        {"static", "oracle", "rubrics", "conformance"},
+    ),
+    "a new solution file": (
+        changed_file("solution/parts/zero.sh", "true"),
+        {"static", "oracle", "rubrics", "conformance"},
+    ),
+    "the solution's mode": (
+        mode("solution/solve.sh", 0o644),
+        {"static", "oracle", "rubrics", "conformance"},
+    ),
+    "tests": (changed_file("tests/units/first.sh", "true"), STANDARD),
+    "environment": (changed_file("environment/data.txt", "1"), STANDARD),
+    "config": (changed_file("task.toml", words().text("task.toml") + "# more\n"), STANDARD),
+    "plan": (
+        lambda one: replace(one, plan=PLAN.model_copy(update={"summary": "Other"})),
+        {"rubrics", "conformance"},
+    ),
+    "bindings": (
+        lambda one: replace(one, bindings=(BINDING.model_copy(update={"requirement": "Other."}),)),
+        {"rubrics", "conformance"},
+    ),
+    "no plan": (lambda one: replace(one, plan=None, bindings=()), {"rubrics", "conformance"}),
+    "parent": (
+        lambda one: replace(one, parent=words().replace({"README.md": TaskFile.text("x")})),
+        {"conformance"},
+    ),
+    "judge": (lambda one: replace(one, judge_name="somebody"), {"rubrics"}),
+    "rubric": (lambda one: replace(one, rubric="2" * 64), {"rubrics"}),
+    "backend": (
+        lambda one: replace(one, backend=Engine(version="2")),
+        {"build", "oracle", "invalid_test", "conformance"},
+    ),
+    "labels": (lambda one: replace(one, labels={"lease": "x"}), set()),
+    "limits": (lambda one: replace(one, limits=Limits(pids=7)), set()),
+    "a mode that no copy keeps": (mode("environment/Dockerfile", 0o600), set()),
+}
+
+
+def keys(one: Subject) -> dict[str, str]:
+    return {gate.name: gate.key(one) for gate in profile("standard")}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_key_changes_exactly_with_what_the_gate_depends_on(what: str) -> None:
+    change, outdated = CHANGES[what]
+    before, after = keys(subject()), keys(change(subject()))
+
+    assert {name for name in before if before[name] != after[name]} == outdated
+
+
+def test_the_table_of_changes_has_every_input_and_the_standard_profile_every_gate() -> None:
+    changed = {Input(what) for what in CHANGES if what in set(Input)}
+
+    assert changed == set(Input)
+    assert {gate.name for gate in profile("standard")} == STANDARD
+
+
+def test_a_key_is_the_same_for_the_same_things_and_no_two_gates_share_one() -> None:
+    assert keys(subject()) == keys(subject())
+    assert len(set(keys(subject()).values())) == len(STANDARD)
+
+
+def test_a_new_version_of_a_gate_is_a_new_key() -> None:
+    for gate in profile("standard"):
+        assert replace(gate, version=gate.version + 1).key(subject()) != gate.key(subject())
+
+
+def test_content_that_moves_from_one_file_to_another_is_a_change() -> None:
+    files = words().files
+    moved = words().replace(
+        {"solution/parts/first.sh": None, "solution/parts/1st.sh": files["solution/parts/first.sh"]}
+    )
+
+    assert oracle.GATE.key(seed(task=moved)) != oracle.GATE.key(seed())
+
+
+# order
+
+
+def test_a_profile_runs_every_gate_behind_those_it_waits_for() -> None:
+    for name in ("fast", "standard"):
+        seen: list[str] = []
+        for gate in profile(name):
+            assert set(gate.after) <= set(seen), f"{gate.name} would run before {gate.after}"
+            seen.append(gate.name)
+        assert len(seen) == len(set(seen))
+
+
+def test_the_fast_profile_is_part_of_the_standard_one() -> None:
+    assert {gate.name for gate in profile("fast")} == {"static", "build", "oracle", "invalid_test"}
+
+
+def test_an_unknown_profile_names_those_that_exist() -> None:
+    with pytest.raises(ValueError, match="'deep'; there are: fast, standard"):
+        profile("deep")
+
+
+def test_a_file_of_this_folder_without_a_gate_is_none() -> None:
+    assert not {"base", "trials"} & set(all_gates())
+    assert all(isinstance(gate, Gate) for gate in all_gates().values())
+
+
+def test_what_is_accepted_of_a_required_gate() -> None:
+    assert [result for result in Result if result.accepted] == [Result.PASSED, Result.NOT_APPLICABLE]
+
+
+# static
+
+
+def findings(one: Subject) -> list[str]:
+    outcome = static.check(one)
+    assert (outcome.result is Result.PASSED) == (not outcome.detail)
+    if outcome.detail:
+        assert (outcome.result, outcome.summary) == (Result.FAILED, outcome.detail.splitlines()[0])
+    return outcome.detail.splitlines()
+
+
+LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 12\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "finding"),
+    [
+        ({"instruction.md": "Pass.\nSee /tests/test.sh.\n"}, "instruction.md:2 names 'tests/'"),
+        ({"instruction.md": "Read /tests first.\n"}, "instruction.md:1 names '/tests'"),
+        ({"instruction.md": "Read /solution/parts.\n"}, "instruction.md:1 names 'solution/'"),
+        ({"instruction.md": "Run solve.sh.\n"}, "names 'solve.sh'"),
+        ({"instruction.md": " \n\n"}, "instruction.md is empty: say what is to be done."),
+        ({"instruction.md": "word " * 20_000}, "instruction.md has 100000 characters"),
+        ({"instruction.md": None}, "instruction.md is missing: add it."),
+        ({"environment/Dockerfile": None}, "environment/Dockerfile is missing"),
+        ({"solution/solve.sh": None}, "solution/solve.sh is missing"),
+        ({"tests/test.sh": None}, "tests/test.sh is missing"),
+        ({"environment/data.csv": LFS}, "environment/data.csv is a Git LFS pointer"),
+        ({"environment/Dockerfile": "FROM envevo/base:1\n"}, "environment/Dockerfile: line 1: FROM envevo"),
+        ({"tests/Dockerfile": "FROM debian\nRUN --network=host true\n"}, "tests/Dockerfile: line 2: RUN"),
+        ({"environment/Dockerfile": "# syntax=evil/front\nFROM debian\n"}, "line 1: # syntax=evil/front"),
+        ({"environment/Dockerfile": "FROM debian\nRUN --security=insecure true\n"}, "line 2: RUN --security"),
+    ],
+)  # fmt: skip
+def test_static_finds_it_and_says_where(changes: dict[str, str | None], finding: str) -> None:
+    found = findings(seed(changes))
+
+    assert len(found) == 1, found
+    assert finding in found[0]
+
+
+def test_static_names_every_finding_and_the_first_one_as_its_summary() -> None:
+    found = findings(seed({"tests/test.sh": None, "instruction.md": "See /tests.\nRun test.sh.\n"}))
+
+    assert len(found) == 3
+    assert found[0] == "tests/test.sh is missing: add it."
+
+
+def test_a_separate_verifier_without_artifacts_is_found() -> None:
+    config = words().text("task.toml").replace('artifacts = ["/app/out"]\n', "")
+
+    assert "declares no artifacts" in findings(seed({"task.toml": config}))[0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"instruction.md": "Find the latest. A test of attestation, and the best solution.\n"},
+        {"environment/pointer.md": f"An example:\n{LFS}"},
+        {"environment/Dockerfile": "# syntax=docker/dockerfile:1.7\nFROM debian\n"},
+        {"tests/Dockerfile": None},
+    ],
+)
+def test_static_finds_nothing_in_a_good_task(changes: dict[str, str | None]) -> None:
+    assert findings(seed(changes)) == []
+
+
+@pytest.mark.xfail(
+    strict=True, reason="static looks for 'tests/' and 'solution/' anywhere, also inside other paths"
+)
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        "Write the dots per inch to /app/resolution/dpi.txt.\n",
+        "All of `pytest /app/tests/unit` has to pass.\n",
+        "Write latest.sh, which prints the newest file.\n",
+    ],
+)
+def test_static_leaves_the_solvers_own_paths_alone(instruction: str) -> None:
+    assert findings(seed({"instruction.md": instruction})) == []
+
+
+# build
+
+
+@pytest.mark.parametrize(
+    ("fault", "result", "summary"),
+    [
+        (
+            BuildFailed("RUN make: exit 2", "cc: not found"),
+            Result.FAILED,
+            "environment/Dockerfile does not build",
+        ),
+        (TimedOut("600 seconds", 600), Result.FAILED, "environment/Dockerfile did not build in time"),
+        (Unsupported("RUN --mount needs BuildKit"), Result.ERROR, "RUN --mount needs BuildKit"),
+    ],
+    ids=["failed", "timeout", "unsupported"],
+)
+def test_each_way_not_to_build_is_an_outcome_of_its_own(
+    fault: SandboxError, result: Result, summary: str
+) -> None:
+    outcome = build.check(seed(backend=Engine(fault=fault)))
+
+    assert outcome.result is result
+    assert summary in outcome.summary
+    assert outcome.detail == (fault.log if isinstance(fault, BuildFailed) else "")
+
+
+def test_a_build_on_a_provisional_backend_says_that_nothing_was_built() -> None:
+    outcome = build.check(seed(backend=Engine(provisional=True)))
+
+    assert outcome.result is Result.PASSED
+    assert "engine does not build Dockerfiles" in outcome.summary
+
+
+# trials, in a real sandbox
+
+HALF = "#!/bin/bash\nmkdir -p /logs/verifier\necho 0.5 > /logs/verifier/reward.txt\n"
+
+
+def test_the_reference_solution_has_to_get_the_full_reward() -> None:
+    good, half = (oracle.check(really(seed(changes))) for changes in ({}, {"tests/test.sh": HALF}))
+
+    assert (good.result, good.reward) == (Result.PASSED, 1.0)
+    assert [command.argv[-1] for command in good.commands] == ["/solution/solve.sh", "/tests/test.sh"]
+    assert (half.result, half.reward) == (Result.FAILED, 0.5)
+    assert "reward 0.5" in half.summary
+
+
+def test_an_untouched_environment_gets_no_reward_at_all() -> None:
+    good, half = (invalid_test.check(really(seed(changes))) for changes in ({}, {"tests/test.sh": HALF}))
+
+    assert (good.result, good.reward) == (Result.PASSED, 0.0)
+    assert (half.result, half.reward) == (Result.FAILED, 0.5)
+
+
+def test_a_change_without_which_the_tests_pass_is_padding() -> None:
+    needed = conformance.check(really(subject()))
+    padding = conformance.check(really(subject({"tests/units/second.sh": "exit 0\n"})))
+
+    assert needed.result is Result.PASSED
+    assert (padding.result, padding.reward) == (Result.FAILED, 1.0)
+    assert "solution/parts/second.sh" in padding.summary and "padding" in padding.summary
+    assert padding.commands
+
+
+# conformance, by the files alone
+
+
+def bound(**changes: object) -> dict[str, object]:
+    return {"bindings": (BINDING.model_copy(update=changes),)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields", "finding"),
+    [
+        ({}, {"bindings": ()}, "The plan changes second, but nothing built belongs to it."),
+        ({}, bound(key="other"), "The plan changes second, but nothing built belongs to it."),
+        ({"solution/parts/second.sh": None}, {}, "second names solution/parts/second.sh, which"),
+        ({"tests/units/second.sh": None}, {}, "second names tests/units/second.sh, which"),
+        ({}, bound(environment_paths=("environment/x",)), "second names environment/x, which"),
+        ({"tests/units/second.sh": None}, bound(test_units=()), "second has no test unit"),
+        ({"instruction.md": "Write the word.\n"}, {}, "does not state what second requires"),
+        ({"environment/extra": "x"}, {}, "environment/extra was changed, but"),
+        ({"tests/units/first.sh": "true"}, {}, "tests/units/first.sh was changed, but"),
+        ({"solution/parts/first.sh": None}, {}, "solution/parts/first.sh was changed, but"),
+    ],
+)  # fmt: skip
+def test_conformance_finds_what_the_plan_does_not_cover(
+    changes: dict[str, str | None], fields: dict[str, object], finding: str
+) -> None:
+    outcome = conformance.check(subject(changes, **fields))
+
+    assert outcome.result is Result.FAILED
+    assert finding in outcome.detail
+    assert outcome.commands == (), "nothing is run while the files do not fit"
+
+
+def test_a_seed_has_nothing_to_conform_to() -> None:
+    assert conformance.check(seed()).result is Result.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields"),
+    [
+        ({}, bound(requirement="")),
+        ({"solution/parts/second.sh": None}, bound(solution_block="tests/units/second.sh")),
+        (
+            {"solution/parts/second.sh": None, "solution/parts/first.sh": None},
+            bound(solution_block="solution/parts/first.sh"),
+        ),
+        ({"environment/extra": "x"}, {"bindings": (BINDING, STRAY)}),
+    ],
+    ids=["empty requirement", "block is no solution", "block was removed", "binding of no pair"],
+)
+@pytest.mark.xfail(strict=True, reason="conformance lets these pass the files, or raises ValueError")
+def test_conformance_refuses_a_binding_that_binds_nothing(
+    changes: dict[str, str | None], fields: dict[str, object]
+) -> None:
+    outcome = conformance.check(really(subject(changes, **fields)))
+
+    assert outcome.result is Result.FAILED
+    assert outcome.commands == ()
+
+
+# rubrics
+
+
+def test_the_rubric_gate_is_the_judges_answer() -> None:
+    good, bad = (rubrics.check(seed(judge=Judge(answer))) for answer in (ACCEPT, REJECT))
+
+    assert (good.result, good.judgement) == (Result.PASSED, ACCEPT)
+    assert (bad.result, bad.judgement) == (Result.FAILED, REJECT)
+    assert bad.summary == "scripted: as the script says"
+
+
+# evidence
+
+
+def test_long_evidence_keeps_head_and_tail_and_says_what_was_cut() -> None:
+    short = evidence("oracle", Outcome(Result.FAILED, "it failed", detail="a" * 100))
+    long = evidence("oracle", Outcome(Result.FAILED, "it failed", detail="a" * 60 + "b" * 60), cap=100)
+
+    assert short.detail == "a" * 100
+    assert long.detail == f"{'a' * 50}\n[… 20 characters cut …]\n{'b' * 50}"
+    assert (long.gate, long.outcome, long.summary) == ("oracle", "failed", "it failed")
+
+
+# how an audit stores them
+
+
+def audited(one: Subject) -> tuple[Audit, dict[str, str]]:
+    audit = audits.open_audit(store(one.task), one, profile="standard")
+    audits.run(audit, one)
+    audit.refresh_from_db()
+    return audit, dict(audit.results.values_list("gate", "outcome"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_behind_a_gate_that_failed_nothing_is_run() -> None:
+    audit, outcomes = audited(seed({"instruction.md": "See /tests.\n"}))
+
+    assert outcomes == {name: "failed" if name == "static" else "not_run" for name in STANDARD}
+    assert audit.status == Audit.Status.REJECTED
+    assert "names '/tests'" in audit.last_reason
+    summaries = dict(audit.results.values_list("gate", "summary"))
+    assert summaries["oracle"] == "Not run, because static, build did not pass."
+    assert not CommandRun.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("fault", "broken"),
+    [(MachineFault("no engine answers"), {"build"}), (None, {"oracle", "invalid_test"})],
+    ids=["no engine", "containers die"],
+)
+def test_a_machine_that_fails_is_an_error_and_no_verdict_on_the_task(
+    fault: SandboxError | None, broken: set[str]
+) -> None:
+    audit, outcomes = audited(seed(backend=Engine(fault=fault)))
+
+    assert {name for name, outcome in outcomes.items() if outcome == "error"} == broken
+    assert "failed" not in outcomes.values()
+    assert audit.status == Audit.Status.ERROR
+    assert audit.last_reason.startswith("The machine failed, not the task: ")
+    assert outcomes["rubrics"] == "passed", "what needs no machine is judged all the same"
