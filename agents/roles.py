@@ -44,8 +44,8 @@ class Brief:
     """What the proposer and the plan reviewer know.
 
     `rng_seed` makes the author's choices repeatable. `history` holds the plans that this evolution
-    already saw in this direction, newest last, each with the judgement on it (None for one a person sent
-    back; their words are in `wishes`). `generation` is the child's. `contents` of inputs are in `task`.
+    already saw in this direction, newest last, each with the role's judgement on it (None where the rules or
+    a refusal came first); what people asked to be changed is in `wishes`. `generation` is the child's.
     """
 
     task: Task

@@ -63,12 +63,14 @@ def build_one(order: BuildOrder) -> Built:
     target, block = change.pair.target, change.pair.block
     unit = f"tests/units/{block.rsplit('/', 1)[-1]}"
     requirement = f"Write the word ready to {target}."
+    note = f"environment/notes/{change.pair.key.removeprefix('part:')}.txt"
     step = f"#!/bin/bash\nmkdir -p /app/out\nprintf ready > {target}\n"
     check = f'#!/bin/bash\n[ "$(cat {target} 2>/dev/null)" = ready ]\n'
     return Built(
         changes={
             block: TaskFile.text(step, executable=True),
             unit: TaskFile.text(check, executable=True),
+            note: TaskFile.text(requirement),
             INSTRUCTION: TaskFile.text(f"{order.parent.text(INSTRUCTION).rstrip()}\n{requirement}\n"),
         },
         bindings=(
@@ -76,7 +78,7 @@ def build_one(order: BuildOrder) -> Built:
                 key=change.pair.key,
                 solution_block=block,
                 test_units=(unit,),
-                environment_paths=(),
+                environment_paths=(note,),
                 requirement=requirement,
             ),
         ),

@@ -11,14 +11,22 @@ import os
 import secrets
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+from zoneinfo import available_timezones
 
-from pydantic import AliasChoices, Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AliasChoices, Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 LONGEST_SOCKET_PATH = 100
 BASE = Path(__file__).resolve().parent.parent
+
+
+def _memory_share() -> int:
+    """Mebibytes for each sandbox when all slots are taken."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    return max(512, total // (os.cpu_count() or 1))
 
 
 class Config(BaseSettings):
@@ -29,11 +37,13 @@ class Config(BaseSettings):
     redis_url: str = Field(
         "", description="broker address; empty: an embedded Redis on a socket in the var folder"
     )
-    blobs: Path | None = Field(None, description="folder of stored content, shared by all machines; empty: var/blobs")
+    blobs: Path | None = Field(
+        None, description="folder of stored content, shared by all machines; empty: var/blobs"
+    )
     secret_key: str = Field("", description="signs sessions; empty: made once and kept in the var folder")
     debug: bool = False
-    allowed_hosts: list[str] = ["localhost", "127.0.0.1", "[::1]"]
-    csrf_trusted_origins: list[str] = []
+    allowed_hosts: Annotated[list[str], NoDecode] = ["localhost", "127.0.0.1", "[::1]"]
+    csrf_trusted_origins: Annotated[list[str], NoDecode] = []
     secure_cookies: bool = Field(False, description="set when the site is served over https")
     time_zone: str = "UTC"
     instance: str = Field(
@@ -50,6 +60,8 @@ class Config(BaseSettings):
     slots: int = Field(
         max(1, os.cpu_count() or 1), ge=1, le=256, description="sandboxes at once on this machine"
     )
+    sandbox_memory_mb: int = Field(_memory_share(), ge=64, description="the most memory of one sandbox")
+    sandbox_cpus: float = Field(float(os.cpu_count() or 1), gt=0, description="the most cpus of one sandbox")
     lease_seconds: int = Field(60, ge=2, description="how long a worker that went silent keeps its work")
     lease_beat_seconds: float = Field(10, gt=0, description="how often a working worker says that it lives")
     sweep_seconds: int = Field(30, ge=1, description="how often forgotten work is looked for")
@@ -62,6 +74,35 @@ class Config(BaseSettings):
     @classmethod
     def _absolute(cls, folder: Path) -> Path:
         return folder.resolve()
+
+    @field_validator("allowed_hosts", "csrf_trusted_origins", mode="before")
+    @classmethod
+    def _comma_list(cls, value: object) -> object:
+        return (
+            [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
+        )
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        if name not in available_timezones():
+            raise ValueError(f"{name!r} is no time zone; write one like Europe/Berlin")
+        return name
+
+    @field_validator("database_url")
+    @classmethod
+    def _known_database(cls, address: str) -> str:
+        if address and not address.startswith(("postgresql://", "postgres://", "sqlite:///")):
+            raise ValueError("write postgresql://user:password@host:port/name, or sqlite:///path")
+        return address
+
+    @model_validator(mode="after")
+    def _beats_within_lease(self) -> Config:
+        if self.lease_beat_seconds * 2 > self.lease_seconds:
+            raise ValueError(
+                "LEASE_BEAT_SECONDS must be at most half of LEASE_SECONDS, or live workers lose work"
+            )
+        return self
 
     def instance_name(self) -> str:
         return self.instance or hashlib.sha256(str(self.var).encode()).hexdigest()[:8]
@@ -85,11 +126,13 @@ class Config(BaseSettings):
             return self.secret_key
         kept = self.var / "secret_key"
         self.var.mkdir(parents=True, exist_ok=True)
-        try:
-            with os.fdopen(os.open(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+        if not kept.exists():
+            handle, unfinished = tempfile.mkstemp(dir=self.var)
+            with os.fdopen(handle, "w") as file:
                 file.write(secrets.token_urlsafe(50))
-        except FileExistsError:
-            pass  # made before, or by a process that starts beside this one
+            with suppress(FileExistsError):  # a process that starts beside this one was faster
+                os.link(unfinished, kept)
+            os.unlink(unfinished)
         return kept.read_text()
 
 
@@ -98,7 +141,9 @@ def load() -> Config:
     try:
         return Config()
     except ValidationError as problem:
-        lines = [f"ENVEVO_{str(error['loc'][0]).upper()}: {error['msg']}" for error in problem.errors()]
+        lines = [
+            f"ENVEVO_{'.'.join(map(str, error['loc'])).upper()}: {error['msg']}" for error in problem.errors()
+        ]
         sys.exit("envevo does not start, its settings are wrong:\n  " + "\n  ".join(lines))
 
 

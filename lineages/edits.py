@@ -13,14 +13,25 @@ from collections.abc import Iterator
 from agents.plan import Change, Direction, Effort, Pair, PlanDraft, Sequence
 
 
-def violations(plan: PlanDraft, parent: Sequence) -> list[str]:
-    """Sentences, each naming one broken rule; an empty list means that the plan is a legal edit."""
+def violations(plan: PlanDraft, parent: Sequence, direction: Direction, effort: Effort) -> list[str]:
+    """Sentences, each naming one broken rule; an empty list means that the plan is a legal edit.
+
+    `direction` and `effort` are what was asked for, which is what counts, whatever the plan says of itself.
+    """
     return [
+        *_wrong_claim(plan, direction, effort),
         *_wrong_base(plan, parent),
         *_wrong_result(plan),
         *_broken_direction(plan),
         *_broken_effort(plan),
     ]
+
+
+def _wrong_claim(plan: PlanDraft, direction: Direction, effort: Effort) -> Iterator[str]:
+    if plan.direction is not direction:
+        yield f"a {direction} plan was asked for, not one of {plan.direction}"
+    if plan.effort is not effort:
+        yield f"the effort is {effort}, not {plan.effort}"
 
 
 def _wrong_base(plan: PlanDraft, parent: Sequence) -> Iterator[str]:

@@ -8,7 +8,8 @@ before anything is stored. The deadline is judged by the database's clock, never
 
     LifecycleError
       ├─ Stale        the row is no longer in the state the caller saw; nothing was written
-      └─ LeaseLost    the lease is somebody else's, or nobody's; nothing was written
+      ├─ LeaseLost    the lease is somebody else's, or nobody's; nothing was written
+      └─ Busy         what this step needs is being worked on elsewhere; try again in a moment
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models, transaction
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, When
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
@@ -40,10 +41,15 @@ class LeaseLost(LifecycleError):
     """This worker no longer holds the row."""
 
 
+class Busy(LifecycleError):
+    """Another worker is at something that this step needs."""
+
+
 class Leased(models.Model):
     """A row with a status, worked on by one claim at a time.
 
-    `version` rises by one with each move; a page sends back the one it was drawn from.
+    `version` rises by one with each move; a page sends back the one it was drawn from. `takeovers` counts
+    the claims of this status that ended without a word, their workers dead; a move sets it back to 0.
     """
 
     TRANSITIONS: ClassVar[dict[str, frozenset[str]]] = {}
@@ -55,6 +61,8 @@ class Leased(models.Model):
     paused_at = models.DateTimeField(null=True, blank=True)
     lease_token = models.CharField(max_length=32, blank=True, default="")
     lease_until = models.DateTimeField(null=True, blank=True)
+    retry_at = models.DateTimeField(null=True, blank=True)
+    takeovers = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
         abstract = True
@@ -63,7 +71,8 @@ class Leased(models.Model):
     def claimable(cls) -> Q:
         """Rows with work to do that nobody holds, by the database's clock."""
         free = Q(lease_token="") | Q(lease_until__lt=Now())
-        return free & Q(status__in=cls.WORKABLE, paused_at__isnull=True)
+        due = Q(retry_at=None) | Q(retry_at__lt=Now())
+        return free & due & Q(status__in=cls.WORKABLE, paused_at__isnull=True)
 
     @classmethod
     def still_held(cls, token: str) -> bool:
@@ -117,20 +126,17 @@ def move(
     held = Q(lease_token=token) if token else Q(lease_token="") | Q(lease_until__lt=Now())
     with transaction.atomic():
         seen = type(row)._default_manager.filter(held, pk=row.pk, status=row.status, version=row.version)
-        changed = seen.update(
-            status=to,
-            version=F("version") + 1,
-            status_since=Now(),
-            lease_token="",
-            lease_until=None,
-            **fields,
-        )
+        changed = seen.update(**{**_FRESH, **fields}, status=to, version=F("version") + 1, status_since=Now())
         if not changed:
             raise Stale(f"{row.kind} {row.pk} is no longer {row.status} as it was (version {row.version})")
         Move.objects.create(
             kind=row.kind, row=row.pk, from_status=row.status, to_status=to, reason=reason, by=by
         )
     row.refresh_from_db()
+
+
+_FRESH: dict[str, Any] = {"lease_token": "", "lease_until": None, "retry_at": None, "takeovers": 0}
+"""What a move leaves behind, whatever the row was before."""
 
 
 def cancel(row: Leased, to: str, *, reason: str, by: User | None = None) -> None:
@@ -182,11 +188,19 @@ def beating(futures: Iterable[Future[Any]], *leases: Lease) -> set[Future[Any]]:
     return done
 
 
+def later(lease: Lease, wait: timedelta, **fields: Any) -> None:
+    """Leave the row where it is, to be claimed again after `wait`. Raises `LeaseLost`."""
+    due = models.ExpressionWrapper(Now() + wait, output_field=models.DateTimeField())
+    with lease.writing():
+        type(lease.row)._default_manager.filter(pk=lease.row.pk).update(retry_at=due, **fields)
+
+
 def claim(row: Leased) -> Lease | None:
     """Take the row for this worker, or None when there is nothing to do or somebody else holds it."""
     token = uuid.uuid4().hex
     free = type(row)._default_manager.filter(type(row).claimable(), pk=row.pk)
-    if not free.update(lease_token=token, lease_until=_deadline()):
+    silent = Case(When(lease_token="", then=F("takeovers")), default=F("takeovers") + 1)
+    if not free.update(lease_token=token, lease_until=_deadline(), takeovers=silent):
         return None
     row.refresh_from_db()
     return Lease(row, token)

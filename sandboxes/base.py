@@ -41,6 +41,7 @@ class ExecResult:
     cut: int
     seconds: float
     started_at: datetime
+    cut_short: str = ""
 
     @property
     def ok(self) -> bool:

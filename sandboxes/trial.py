@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from sandboxes.base import Backend, ExecResult, Image, Limits, Sandbox
@@ -34,6 +35,7 @@ from sandboxes.reward import REWARD_JSON, REWARD_TXT, Reward, reward_from_files
 from sandboxes.task import SOLVE, VERIFIER_DOCKERFILE, Task
 
 PASS_MARK = 1.0
+NOTHING = TaskFile.text("#!/bin/sh\n", executable=True)
 SOLVER_SECONDS = 3600.0  # where task.toml has no agent.timeout_sec; Harbor then waits for ever
 
 LOGS = "/logs/verifier"
@@ -111,6 +113,30 @@ def run_trial(
     )
 
 
+def environment_context(task: Task) -> Mapping[str, TaskFile]:
+    """What the solver's image is built from. Raises `Unsupported` for a task of several containers."""
+    if COMPOSE in task:
+        raise Unsupported(f"{COMPOSE} asks for several containers; only a Dockerfile is supported.")
+    return _context(task.under("environment"), task.config.environment.docker_image)
+
+
+def verifier_context(task: Task) -> Mapping[str, TaskFile]:
+    """What the image of the tests is built from: the solver's, where the task brings none for them."""
+    if not task.separate or not brings_its_tests(task):
+        return environment_context(task)
+    return _context(task.under("tests"), _own_image(task))
+
+
+def brings_its_tests(task: Task) -> bool:
+    """As in Harbor: an image of the verifier's own holds /tests itself, and nothing is put there."""
+    return bool(_own_image(task)) or VERIFIER_DOCKERFILE in task
+
+
+def _own_image(task: Task) -> str | None:
+    settings = task.config.verifier.environment
+    return settings.docker_image if settings else None
+
+
 def nop(task: Task, sandbox: Sandbox) -> None:
     """The solver that does nothing."""
 
@@ -121,9 +147,10 @@ def oracle(task: Task, sandbox: Sandbox) -> None:
 
 
 def oracle_without(blocks: Collection[str]) -> Solver:
-    """The reference solution without some of its files, given by their paths in the task (`solution/…`).
+    """The reference solution with some of its files emptied, given by their paths in the task (`solution/…`).
 
-    The solver raises `ValueError` for a path that the task does not have.
+    An emptied file is a script that does nothing, so that a solution which lists its steps by name still
+    runs. The solver raises `ValueError` for a path that the task does not have.
     """
 
     def solve(task: Task, sandbox: Sandbox) -> None:
@@ -132,9 +159,8 @@ def oracle_without(blocks: Collection[str]) -> Solver:
             raise ValueError(f"not a solution file of this task: {', '.join(missing)}")
         if SOLVE not in task:
             raise SandboxError(f"The task has no {SOLVE}.")
-        files = _uploaded(task, "solution", without=blocks)
-        if SOLVE not in blocks:
-            files["solve.sh"] = _runnable(files["solve.sh"])
+        files = _uploaded(task, "solution") | {path.removeprefix("solution/"): NOTHING for path in blocks}
+        files["solve.sh"] = _runnable(files["solve.sh"])
         sandbox.write_files(files, "/solution")
         sandbox.exec(
             ["/solution/solve.sh"],
@@ -149,13 +175,11 @@ def _solver_seconds(task: Task) -> float:
     return task.config.agent.timeout_sec or SOLVER_SECONDS
 
 
-def _uploaded(task: Task, folder: str, *, without: Collection[str] = ()) -> dict[str, TaskFile]:
+def _uploaded(task: Task, folder: str) -> dict[str, TaskFile]:
     """A folder of the task without what its `.harborignore` files keep back, keyed relative to it."""
     rules = UploadRules(task.files)
     return {
-        name: file
-        for name, file in task.under(folder).items()
-        if (path := f"{folder}/{name}") not in without and not rules.leave_out(path)
+        name: file for name, file in task.under(folder).items() if not rules.leave_out(f"{folder}/{name}")
     }
 
 
@@ -221,7 +245,14 @@ class _Recorded:
         env: Mapping[str, str] | None = None,
         user: str | None = None,
     ) -> ExecResult:
-        result = self._inner.exec(argv, timeout=timeout, cwd=cwd, env=env, user=user)
+        started_at, clock = datetime.now(UTC), time.monotonic()
+        try:
+            result = self._inner.exec(argv, timeout=timeout, cwd=cwd, env=env, user=user)
+        except (TimedOut, OutOfMemory) as limit:
+            seconds = time.monotonic() - clock
+            cut_short = ExecResult(tuple(argv), -1, b"", b"", 0, seconds, started_at, cut_short=str(limit))
+            self._commands.append(cut_short)
+            raise
         self._commands.append(result)
         return result
 
@@ -257,14 +288,14 @@ class _Run:
         ):
             make_folders(box, [LOGS, CONVENTION])
             deliver(box, self.deliveries)
-            if not self._brings_its_tests:
+            if not brings_its_tests(self.task):
                 box.write_files(_uploaded(self.task, "tests"), "/tests")
             return self._run_tests(box, {})
 
     def shared(self, solver: Solver) -> Reward:
         config = self.task.config
         with _phase(_Phase.ENVIRONMENT):
-            environment = self._build(self._environment_context(), config.environment)
+            environment = self._build(environment_context(self.task), config.environment)
         with self._solving(environment, solver) as box, _phase(_Phase.TESTS), self._forked(box) as fork:
             # The answer too: a test that looks for the reference solution must not find it.
             run_plumbing(fork, REMOVE, ["/tests", "/solution", LOGS])
@@ -304,7 +335,7 @@ class _Run:
         config = self.task.config
         settings = config.verifier.environment or config.environment
         with _phase(_Phase.ENVIRONMENT):
-            contexts = self._environment_context(), self._verifier_context()
+            contexts = environment_context(self.task), verifier_context(self.task)
         with ThreadPoolExecutor(max_workers=2) as pool:
             environment = pool.submit(self._build, contexts[0], config.environment)
             same = contexts[0] == contexts[1]
@@ -313,26 +344,6 @@ class _Run:
 
     def _build(self, context: Mapping[str, TaskFile], settings: EnvironmentConfig) -> Image:
         return self.backend.build(context, timeout=settings.build_timeout_sec)
-
-    def _environment_context(self) -> Mapping[str, TaskFile]:
-        if COMPOSE in self.task:
-            raise Unsupported(f"{COMPOSE} asks for several containers; only a Dockerfile is supported.")
-        return _context(self.task.under("environment"), self.task.config.environment.docker_image)
-
-    @property
-    def _own_image(self) -> str | None:
-        settings = self.task.config.verifier.environment
-        return settings.docker_image if settings else None
-
-    @property
-    def _brings_its_tests(self) -> bool:
-        """As in Harbor: an image of the verifier's own holds /tests itself, and nothing is put there."""
-        return bool(self._own_image) or VERIFIER_DOCKERFILE in self.task
-
-    def _verifier_context(self) -> Mapping[str, TaskFile]:
-        if not self._brings_its_tests:
-            return self._environment_context()
-        return _context(self.task.under("tests"), self._own_image)
 
     @contextmanager
     def _solving(self, environment: Image, solver: Solver) -> Iterator[Sandbox]:

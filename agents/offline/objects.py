@@ -36,6 +36,8 @@ def _inputs(task: Task, reading: Reading, sequence: Sequence, composition: Compo
         busy = path in reading.touched or path.rsplit("/", 1)[-1] in built or delivery.file.executable
         # What stands in the image a second time would not be taken away by taking one away.
         busy = busy or contents[delivery.file.data] > 1
+        # A requirement names its object, and an instruction must not name these places.
+        busy = busy or any(place in path for place in ("tests/", "solution/"))
         if keys.get(path) in pairs and not busy:
             depth = depth_of(path, composition)
             found.append(Subject(path, keys[path], data=delivery.file.data, depth=depth))

@@ -204,8 +204,8 @@ class Script:
         return list(expand(pattern, self.files)) or [value] if pattern else [value]
 
     def _called(self, words: list[str | None], heredoc: str | None) -> None:
-        while len(words) > 1 and words[0] in WRAPPERS:
-            words = _unwrapped(words)
+        while len(words) > 1 and words[0] and posixpath.basename(words[0]) in WRAPPERS:
+            words = _unwrapped(posixpath.basename(words[0]), words[1:])
         if not words or words[0] is None:
             self.commands.append(Command("?", self.block, known=False))
             return
@@ -244,9 +244,8 @@ class Script:
         return posixpath.normpath(posixpath.join(self.cwd, word)) if self.cwd else None
 
 
-def _unwrapped(words: list[str | None]) -> list[str | None]:
+def _unwrapped(wrapper: str, rest: list[str | None]) -> list[str | None]:
     """The words of the command that a wrapper runs: options, `VAR=value` and durations skipped."""
-    wrapper, rest = words[0], words[1:]
     while rest and rest[0] is not None and (rest[0].startswith("-") or (wrapper == "env" and "=" in rest[0])):
         rest = rest[1:]
     if wrapper == "timeout":

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from lineages.gates.base import Gate, Input, Outcome, Result, Subject
 from sandboxes.errors import BuildFailed, TimedOut, Unsupported
+from sandboxes.files import TaskFile
+from sandboxes.task import Task
+from sandboxes.trial import environment_context, verifier_context
 
 
 def check(subject: Subject) -> Outcome:
-    task = subject.task
-    contexts = ["environment"] + (["tests"] if task.separate else [])
-    notes: list[str] = []
-    for folder in contexts:
+    wanted = _too_much(subject)
+    if wanted:
+        return Outcome(Result.ERROR, wanted)
+    notes = list(_slower(subject))
+    for folder, context in _contexts(subject.task).items():
         try:
-            image = subject.backend.build(
-                task.under(folder), timeout=task.config.environment.build_timeout_sec
-            )
+            image = subject.backend.build(context, timeout=subject.task.config.environment.build_timeout_sec)
         except BuildFailed as problem:
             return Outcome(
                 Result.FAILED, f"{folder}/Dockerfile does not build: {problem}", detail=problem.log
@@ -24,13 +28,35 @@ def check(subject: Subject) -> Outcome:
         except Unsupported as problem:
             return Outcome(Result.ERROR, str(problem))
         notes += [f"{folder}/Dockerfile: {note}" for note in image.notes]
-    return Outcome(Result.PASSED, _summary(subject, notes), detail="\n".join(notes))
+    return Outcome(Result.PASSED, _summary(subject), detail="\n".join(notes))
 
 
-def _summary(subject: Subject, notes: list[str]) -> str:
+def _contexts(task: Task) -> dict[str, Mapping[str, TaskFile]]:
+    """The images that a trial will ask for, by the folder they are built from."""
+    environment, verifier = environment_context(task), verifier_context(task)
+    return {"environment": environment} | ({} if verifier == environment else {"tests": verifier})
+
+
+def _too_much(subject: Subject) -> str:
+    """What the task wants beyond what this machine gives a sandbox; it would be judged on less."""
+    wants, most = subject.task.config.environment, subject.limits
+    if (wants.memory_mb or 0) > most.memory_mb:
+        return (
+            f"The task wants {wants.memory_mb} MiB of memory, a sandbox here gets at most {most.memory_mb}: "
+            "raise ENVEVO_SANDBOX_MEMORY_MB."
+        )
+    return ""
+
+
+def _slower(subject: Subject) -> Iterator[str]:
+    cpus = subject.task.config.environment.cpus
+    if cpus and cpus > subject.limits.cpus:
+        yield f"The task wants {cpus:g} cpus and runs on {subject.limits.cpus:g} here: slower, not otherwise."
+
+
+def _summary(subject: Subject) -> str:
     if subject.backend.provisional:
-        tail = f" {len(notes)} instruction(s) were not run." if notes else ""
-        return f"The files are in place; {subject.backend.name} does not build Dockerfiles.{tail}"
+        return f"The files are in place; {subject.backend.name} does not build Dockerfiles."
     return "The images build from a clean context, without a network."
 
 

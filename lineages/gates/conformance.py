@@ -1,81 +1,118 @@
 """conformance: what was built is what the plan says, no more and no less.
 
-Every changed pair has its solution block, its test units and its part of the instruction; every hunk of
-the residual belongs to a pair or to the composition's own frame; and taking a pair's solution block away
-fails the verifier, which is what makes a step count.
+Every changed pair has a solution block, test units, environment files and a requirement of its own, all of
+them new or changed; every changed file belongs to one pair or to the frame of an evolved task; and with a
+pair's solution block emptied the tests say no, which is what makes a step count.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from agents.composition import is_frame
 from agents.plan import Binding
 from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
-from lineages.gates.trials import Trial, TrialOutcome, outcome, trial
+from lineages.gates.trials import outcome, trial
 from sandboxes.base import ExecResult
-from sandboxes.task import INSTRUCTION
-from sandboxes.trial import oracle_without
+from sandboxes.task import INSTRUCTION, Task
+from sandboxes.trial import Trial, TrialOutcome, oracle_without
 
 
 def check(subject: Subject) -> Outcome:
     if subject.plan is None or subject.parent is None:
         return Outcome(Result.NOT_APPLICABLE, "A seed has no plan to conform to.")
-    findings = [*_unbound(subject), *_strays(subject)]
+    changed = frozenset(subject.task.changed_paths(subject.parent))
+    keys = {change.pair.key for change in subject.plan.changes}
+    findings = [
+        *_wrong_keys(subject.bindings, keys),
+        *_missing_parts(subject, changed),
+        *_shared_parts(subject.bindings),
+        *_strays(subject.bindings, changed),
+    ]
     if findings:
         return Outcome(Result.FAILED, findings[0], detail="\n".join(findings))
     return _ablations(subject)
 
 
-def _unbound(subject: Subject) -> Iterator[str]:
-    """Changed pairs that lack a part."""
-    bound = {binding.key: binding for binding in subject.bindings}
-    assert subject.plan is not None
-    for change in subject.plan.changes:
-        binding = bound.get(change.pair.key)
-        if binding is None:
-            yield f"The plan changes {change.pair.key}, but nothing built belongs to it."
-        else:
-            yield from _missing_parts(subject, binding)
+def _wrong_keys(bindings: tuple[Binding, ...], keys: set[str]) -> Iterator[str]:
+    bound = [binding.key for binding in bindings]
+    for key in keys - set(bound):
+        yield f"The plan changes {key}, but nothing built belongs to it."
+    for key, times in Counter(bound).items():
+        if key not in keys:
+            yield f"Something was built for {key}, which the plan does not change."
+        elif times > 1:
+            yield f"{key} is bound {times} times."
 
 
-def _missing_parts(subject: Subject, binding: Binding) -> Iterator[str]:
-    for path in (binding.solution_block, *binding.test_units, *binding.environment_paths):
-        if path not in subject.task and not (subject.parent and path in subject.parent):
-            yield f"{binding.key} names {path}, which the task does not have."
-    if not binding.test_units:
-        yield f"{binding.key} has no test unit, so nothing notices when it is left out."
-    if binding.requirement not in subject.task.text(INSTRUCTION):
-        yield f"The instruction does not state what {binding.key} requires."
+def _missing_parts(subject: Subject, changed: frozenset[str]) -> Iterator[str]:
+    """Parts that a pair lacks, or that are the parent's own."""
+    for binding in subject.bindings:
+        yield from _missing_files(binding, subject.task, changed)
+        if binding.requirement.strip() not in subject.task.text(INSTRUCTION):
+            yield f"The instruction does not state what {binding.key} requires."
 
 
-def _strays(subject: Subject) -> Iterator[str]:
+def _missing_files(binding: Binding, task: Task, changed: frozenset[str]) -> Iterator[str]:
+    groups = {
+        "solution/": (binding.solution_block,),
+        "tests/": binding.test_units,
+        "environment/": binding.environment_paths,
+    }
+    for folder, paths in groups.items():
+        if not any(paths):
+            yield f"{binding.key} has nothing under {folder}: a changed pair needs its part of each."
+        for path in paths:
+            if not path.startswith(folder):
+                yield f"{binding.key} names {path!r}, which is not under {folder}."
+            elif path not in changed or is_frame(path):
+                yield f"{binding.key} names {path}, which this generation did not add or change for it."
+            elif path not in task and folder != "environment/":
+                yield f"{binding.key} names {path}, which the task does not have."
+
+
+def _shared_parts(bindings: tuple[Binding, ...]) -> Iterator[str]:
+    owners = Counter(path for binding in bindings for path in {binding.solution_block, *binding.test_units})
+    for path, times in owners.items():
+        if times > 1:
+            yield f"{path} belongs to {times} pairs: each needs its own, or none can be judged by itself."
+
+
+def _strays(bindings: tuple[Binding, ...], changed: frozenset[str]) -> Iterator[str]:
     """Changed files that belong to no pair."""
     owned = {
         path
-        for binding in subject.bindings
+        for binding in bindings
         for path in (binding.solution_block, *binding.test_units, *binding.environment_paths)
     }
-    assert subject.parent is not None
-    for path in subject.task.changed_paths(subject.parent):
-        if path not in owned and not is_frame(path):
+    for path in sorted(changed - owned):
+        if not is_frame(path):
             yield f"{path} was changed, but belongs to no changed pair of the plan."
 
 
 def _ablations(subject: Subject) -> Outcome:
-    """Run the solution once for each changed pair, without that pair's block."""
-    done: Trial | None = None
+    """Run the solution once for each changed pair, with that pair's block emptied."""
     commands: tuple[ExecResult, ...] = ()
     for binding in subject.bindings:
         done = trial(subject, oracle_without([binding.solution_block]))
         commands += done.commands
-        if done.outcome is TrialOutcome.PASSED:
-            summary = f"Without {binding.solution_block} the tests still pass: {binding.key} is padding."
-            return outcome(Result.FAILED, summary, done)
+        problem = _not_missed(binding, done)
+        if problem:
+            return outcome(Result.FAILED, problem, done)
     summary = (
         f"Each of the {len(subject.bindings)} changed pairs is needed: without its block the tests fail."
     )
     return Outcome(Result.PASSED, summary, commands=commands)
+
+
+def _not_missed(binding: Binding, done: Trial) -> str:
+    """What is wrong when an emptied block does not simply fail the tests."""
+    if done.outcome is TrialOutcome.PASSED:
+        return f"With {binding.solution_block} emptied the tests still pass: {binding.key} is padding."
+    if done.outcome is not TrialOutcome.FAILED:
+        return f"With {binding.solution_block} emptied the tests come to no verdict: {done.summary}"
+    return ""
 
 
 GATE = Gate(

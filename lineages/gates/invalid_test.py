@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
-from lineages.gates.trials import Trial, TrialOutcome, outcome, trial
-from sandboxes.trial import nop
+from lineages.gates.trials import outcome, trial
+from sandboxes.trial import Trial, TrialOutcome, nop
 
 
 def check(subject: Subject) -> Outcome:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lineages.gates.base import A_TRIAL, Gate, Outcome, Result, Subject
-from lineages.gates.trials import TrialOutcome, outcome, trial
-from sandboxes.trial import oracle
+from lineages.gates.trials import outcome, trial
+from sandboxes.trial import TrialOutcome, oracle
 
 
 def check(subject: Subject) -> Outcome:

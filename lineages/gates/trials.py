@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from lineages.gates.base import Outcome, Result, Subject
-from sandboxes.errors import MachineFault, SandboxDied
-from sandboxes.trial import Solver, Trial, TrialOutcome, run_trial
+from sandboxes.trial import Solver, Trial, run_trial
 
 
 def trial(subject: Subject, solver: Solver) -> Trial:
@@ -32,6 +31,3 @@ def outcome(result: Result, summary: str, done: Trial) -> Outcome:
         weaker=done.weaker,
         commands=done.commands,
     )
-
-
-__all__ = ["MachineFault", "SandboxDied", "Trial", "TrialOutcome", "outcome", "tail", "trial"]

@@ -10,6 +10,7 @@ from lineages import difficulty
 from lineages.growth.evolving import continue_from
 from lineages.growth.models import Attempt, Candidate, Evolution
 from lineages.growth.work import close
+from lineages.library import audits
 from lineages.library.models import Environment
 from lineages.lifecycle import move
 
@@ -34,7 +35,6 @@ def accept(
             child=child,
             faults=0,
             fault="",
-            retry_at=None,
         )
         continue_from(evolution)
 
@@ -60,5 +60,5 @@ def _environment(evolution: Evolution, candidate: Candidate) -> Environment:
         difficulty=measured.total,
         reference_table=difficulty.shipped().digest,
         source_digest=candidate.snapshot.source_digest,
-        provisional=bool(candidate.audit and candidate.audit.provisional),
+        provisional=audits.provisional(candidate.snapshot, evolution.parent.snapshot),
     )

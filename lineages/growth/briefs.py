@@ -8,9 +8,9 @@ from agents.plan import Direction, Effort, Judgement
 from agents.roles import Brief, BuildOrder, Built, Evidence, Probe
 from lineages.gates.base import Outcome, Result, evidence
 from lineages.growth.models import Attempt, Candidate, Plan, Review
+from lineages.growth.subjects import makers
 from lineages.growth.work import Work
 from lineages.library import machine
-from lineages.library.audits import limits_of
 from lineages.library.snapshots import load
 from sandboxes.files import TaskFile
 from sandboxes.task import Task
@@ -59,14 +59,14 @@ def wishes_for(plans: list[Plan]) -> list[str]:
 
 def probe_of(work: Work) -> Probe:
     """Asks which commands exist in the parent's image: one sandbox for each different question."""
-    backend = machine.backend_for(work.author)
-    config = work.parent.config.environment
-    limits = limits_of(config.memory_mb, config.cpus)
+    backend = machine.backend_for([work.author, *makers(work.evolution.lineage)])
+    seconds = work.parent.config.environment.build_timeout_sec
+    labels = {"lease": work.lease.token}
 
     @cache
     def probe(commands: tuple[str, ...]) -> frozenset[str]:
-        image = backend.build(work.parent.under("environment"), timeout=config.build_timeout_sec)
-        with backend.open(image, limits, labels={"lease": work.lease.token}) as sandbox:
+        image = backend.build(work.parent.under("environment"), timeout=seconds)
+        with machine.slots().take(), backend.open(image, machine.limits(), labels=labels) as sandbox:
             listing = sandbox.exec(["sh", "-c", WHICH, "sh", *commands], timeout=PROBE_SECONDS)
         work.commands.append(listing)
         found = {line.rsplit("/", 1)[-1] for line in listing.stdout.decode(errors="replace").splitlines()}

@@ -18,7 +18,8 @@ from agents.plan import Direction, Effort
 from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
 from lineages.gates import profile as gate_profile
 from lineages.growth.models import Attempt, Evolution, Recipe
-from lineages.library.models import Environment
+from lineages.library import audits
+from lineages.library.models import Audit, Environment
 from lineages.lifecycle import Move, Stale, move
 from lineages.lifecycle import cancel as cancel_row
 
@@ -104,6 +105,8 @@ def _create(
             generations_left=generations,
             direction_order=_order(recipe, parent.snapshot.digest, ordinal),
             previous=previous,
+            # As the row is in this transaction: who paused the parent's step paused the lineage.
+            paused_at=previous.paused_at if previous else None,
             started_by=by,
         )
 
@@ -121,10 +124,22 @@ def cancel(evolution: Evolution, *, by: User | None, reason: str = "") -> None:
     if evolution.ended and evolution.status != Evolution.Status.FAILED:
         raise Stale(f"evolution {evolution.pk} is already {evolution.status}")
     with transaction.atomic():
-        Attempt.objects.filter(evolution=evolution, outcome=Attempt.Outcome.OPEN).update(
-            outcome=Attempt.Outcome.ABANDONED, reason=reason, closed_at=Now()
-        )
+        # The evolution first, as in every worker's transaction: the other way round they deadlock.
         cancel_row(evolution, Evolution.Status.CANCELLED, reason=reason or "cancelled", by=by)
+        abandon_attempts(evolution, reason)
+    abandon_audits(evolution, "the evolution was cancelled")
+
+
+def abandon_attempts(evolution: Evolution, reason: str) -> None:
+    """Close what is open when an evolution ends, inside the caller's transaction."""
+    opened = Attempt.objects.filter(evolution=evolution, outcome=Attempt.Outcome.OPEN)
+    opened.update(outcome=Attempt.Outcome.ABANDONED, reason=reason, closed_at=Now())
+
+
+def abandon_audits(evolution: Evolution, reason: str) -> None:
+    """Say of the audits of an ended evolution's candidates that nobody will finish them."""
+    for audit in Audit.objects.filter(candidates__attempt__evolution=evolution, status=Audit.Status.QUEUED):
+        audits.abandon(audit, reason)
 
 
 def pause(evolution: Evolution, *, by: User | None) -> None:

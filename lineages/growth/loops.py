@@ -13,12 +13,12 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import F
-from django.db.models.functions import Now
 
+from lineages.growth import evolving
 from lineages.growth.models import Evolution
 from lineages.growth.steps import STEPS
 from lineages.growth.work import Work
-from lineages.lifecycle import Lease, LifecycleError, claim
+from lineages.lifecycle import Busy, Lease, LifecycleError, claim, later
 from sandboxes.text import clean
 
 log = logging.getLogger(__name__)
@@ -29,11 +29,14 @@ IDLE_SECONDS = 0.2
 def advance(evolution_id: int) -> list[Evolution]:
     """Do one step of the evolution, if it is free; returns the evolutions that can go on now."""
     evolution = Evolution.objects.select_related("recipe", "lineage", "parent__snapshot").get(pk=evolution_id)
-    lease = claim(evolution)
+    lease, before = claim(evolution), evolution.version
     if lease is None:
         return []
     try:
-        STEPS[evolution.status].run(Work(lease, evolution))
+        _step(lease, evolution)
+    except Busy as elsewhere:
+        log.info("evolution %s: %s", evolution_id, elsewhere)
+        later(lease, timedelta(seconds=settings.LEASE_BEAT_SECONDS))
     except LifecycleError as lost:
         log.info("evolution %s: %s", evolution_id, lost)
     except Exception as problem:
@@ -41,14 +44,22 @@ def advance(evolution_id: int) -> list[Evolution]:
         _record(lease, evolution, problem)
     finally:
         lease.release()
-    return ready_after(evolution)
+    return _ready(evolution, before)
 
 
-def ready_after(evolution: Evolution) -> list[Evolution]:
-    """The evolution itself or its successor, where there is something to do now."""
+def _step(lease: Lease, evolution: Evolution) -> None:
+    if evolution.takeovers > settings.FAULT_RETRIES:
+        _give_up(lease, evolution, f"its worker died {evolution.takeovers} times in this step")
+    else:
+        STEPS[evolution.status].run(Work(lease, evolution))
+
+
+def _ready(evolution: Evolution, before: int) -> list[Evolution]:
+    """The evolution itself, if it has moved since that version and can go on, and its successor."""
     evolution.refresh_from_db()
     successor = Evolution.objects.filter(previous=evolution).first()
-    return [each for each in (evolution, successor) if each and each.status in STEPS and not each.retry_at]
+    able = [evolution] if evolution.version > before and evolution.status in STEPS else []
+    return able + ([successor] if successor and successor.status in STEPS else [])
 
 
 def drive(evolution: Evolution, *, tell: Callable[[Evolution], None]) -> Evolution:
@@ -77,13 +88,16 @@ def _record(lease: Lease, evolution: Evolution, problem: Exception) -> None:
     """Count the fault, and try again later or give up for an operator to look."""
     text = clean(f"{type(problem).__name__}: {problem}")
     try:
-        with lease.writing():
-            if evolution.faults >= settings.FAULT_RETRIES:
-                lease.move(Evolution.Status.FAILED, reason=text, fault=text, failed_in=evolution.status)
-                return
+        if evolution.faults >= settings.FAULT_RETRIES:
+            _give_up(lease, evolution, text)
+        else:
             wait = timedelta(seconds=settings.FAULT_BACKOFF_SECONDS * 2**evolution.faults)
-            Evolution.objects.filter(pk=evolution.pk).update(
-                faults=F("faults") + 1, fault=text, retry_at=Now() + wait
-            )
+            later(lease, wait, faults=F("faults") + 1, fault=text)
     except LifecycleError as lost:
         log.info("evolution %s: the fault is not ours to record: %s", evolution.pk, lost)
+
+
+def _give_up(lease: Lease, evolution: Evolution, text: str) -> None:
+    """To `failed`, remembering from where; an operator may move it back."""
+    lease.move(Evolution.Status.FAILED, reason=text, fault=text, failed_in=evolution.status)
+    evolving.abandon_audits(evolution, text)

@@ -98,7 +98,6 @@ class Evolution(Leased):
     faults = models.PositiveSmallIntegerField(default=0)
     fault = models.TextField(blank=True)
     failed_in = models.CharField(max_length=20, blank=True)
-    retry_at = models.DateTimeField(null=True, blank=True)
     started_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -112,11 +111,6 @@ class Evolution(Leased):
 
     def __str__(self) -> str:
         return f"evolution {self.pk} of {self.parent_id}"
-
-    @classmethod
-    def claimable(cls) -> models.Q:
-        """Free work whose wait after a fault is over."""
-        return super().claimable() & (models.Q(retry_at=None) | models.Q(retry_at__lt=Now()))
 
     @property
     def ended(self) -> bool:
@@ -203,8 +197,8 @@ class Candidate(models.Model):
     composition_json = models.JSONField()
     notes = models.TextField(blank=True)
     wish = models.TextField(blank=True)
-    audit = models.OneToOneField(
-        Audit, null=True, blank=True, on_delete=models.SET_NULL, related_name="candidate"
+    audit = models.ForeignKey(
+        Audit, null=True, blank=True, on_delete=models.SET_NULL, related_name="candidates"
     )
     created_at = models.DateTimeField(db_default=Now())
 
@@ -221,8 +215,8 @@ class PairBinding(models.Model):
     """What one changed pair of the plan became in a candidate's files."""
 
     candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="bindings")
-    key = models.CharField(max_length=300)
-    solution_block = models.CharField(max_length=300)
+    key = models.TextField()
+    solution_block = models.TextField()
     test_units = models.TextField()
     environment_paths = models.TextField()
     requirement = models.TextField()
@@ -279,7 +273,7 @@ class ReviewedCriterion(models.Model):
     """One line of a rubric review."""
 
     review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="criteria")
-    criterion = models.CharField(max_length=60)
+    criterion = models.TextField()
     verdict = models.CharField(max_length=16)
     explanation = models.TextField()
     quote = models.TextField(blank=True)

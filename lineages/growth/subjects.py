@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.rubrics import ENVIRONMENT_RUBRIC
-
+from agents.authors import author as named_author
 from agents.roles import Author
+from agents.rubrics import ENVIRONMENT_RUBRIC
 from lineages.gates.base import Subject
-from lineages.growth.models import Candidate
+from lineages.growth.models import Candidate, Evolution
 from lineages.library import audits
-from lineages.library.models import Environment
+from lineages.library.models import Environment, Lineage
 from lineages.library.snapshots import load
+
+
+def makers(lineage: Lineage) -> list[Author]:
+    """The authors whose evolutions have put something into this lineage."""
+    grown = Evolution.objects.filter(lineage=lineage, child__isnull=False)
+    names = grown.order_by("recipe__author").values_list("recipe__author", flat=True).distinct()
+    return [named_author(name) for name in names]
 
 
 def of_candidate(candidate: Candidate, author: Author) -> Subject:
     """A candidate with the plan it was built by and the parent it was built on."""
+    evolution = candidate.attempt.evolution
+    made_by = [*makers(evolution.lineage), named_author(evolution.recipe.author)]
     return replace(
-        audits.subject_of(candidate.snapshot, author, ENVIRONMENT_RUBRIC.version),
-        parent=load(candidate.attempt.evolution.parent.snapshot),
+        audits.subject_of(candidate.snapshot, author, ENVIRONMENT_RUBRIC.version, made_by=made_by),
+        parent=load(evolution.parent.snapshot),
         plan=candidate.plan.draft,
         bindings=tuple(row.value for row in candidate.bindings.all()),
     )
@@ -31,4 +40,5 @@ def of_environment(environment: Environment, author: Author) -> Subject:
     ).first()
     if accepted:
         return of_candidate(accepted, author)
-    return audits.subject_of(environment.snapshot, author, ENVIRONMENT_RUBRIC.version)
+    made_by = makers(environment.lineage) if environment.generation else []
+    return audits.subject_of(environment.snapshot, author, ENVIRONMENT_RUBRIC.version, made_by=made_by)

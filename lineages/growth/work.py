@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Generic, TypeVar
@@ -15,7 +15,8 @@ from pydantic import BaseModel
 
 from agents.authors import author
 from agents.plan import Judgement
-from agents.roles import AgentsError, Author
+from agents.roles import AgentsError, Author, Built
+from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
 from lineages.growth.models import Attempt, Evolution, Recipe, Review, ReviewedCriterion
 from lineages.library import audits, blobs
 from lineages.library.models import AgentCall
@@ -42,16 +43,21 @@ class Answered(Generic[T]):
     started_at: datetime
     seconds: float
     value: T | None
-    refusal: AgentsError | None
+    problem: BaseException | None
     commands: tuple[ExecResult, ...]
 
+    @property
+    def refusal(self) -> str:
+        return str(self.problem or "")
+
     def save(self, attempt: Attempt) -> AgentCall:
+        """Store the call, inside the caller's fenced transaction."""
         call = AgentCall.objects.create(
             role=self.role,
             author=self.author,
             attempt=attempt,
-            outcome="refused" if self.refusal else "answered",
-            error=clean(str(self.refusal or "")),
+            outcome=self._outcome(),
+            error=clean(self.refusal),
             input_digest=self.input_digest,
             output_id=self._kept(),
             started_at=self.started_at,
@@ -59,6 +65,11 @@ class Answered(Generic[T]):
         )
         audits.store_commands(self.commands, call=call)
         return call
+
+    def _outcome(self) -> str:
+        if self.problem is None:
+            return "answered"
+        return "refused" if isinstance(self.problem, AgentsError) else "failed"
 
     def _kept(self) -> str | None:
         if not isinstance(self.value, BaseModel):
@@ -81,6 +92,10 @@ class Work:
 
     @cached_property
     def author(self) -> Author:
+        """Who plays the roles. Raises `Fault` when the rubrics that the recipe pins are no longer ours."""
+        pinned = (self.recipe.plan_rubric, self.recipe.environment_rubric)
+        if pinned != (PLAN_RUBRIC.version, ENVIRONMENT_RUBRIC.version):
+            raise Fault("the rubrics changed since this evolution began: cancel it and start another")
         return author(self.recipe.author)
 
     @cached_property
@@ -91,23 +106,58 @@ class Work:
         """The open attempt."""
         return self.evolution.attempts.filter(outcome=Attempt.Outcome.OPEN).first()
 
-    def ask(self, role: str, question: Callable[[], T], *, about: str) -> Answered[T]:
-        """Ask a role in a thread and keep the lease alive. Refusals are answers, other errors are raised."""
+    def ask(self, role: str, question: Callable[[], T], *, attempt: Attempt) -> Answered[T]:
+        """Ask a role in a thread and keep the lease alive.
+
+        A refusal is an answer, for the caller to store with what follows from it; any other error is
+        stored here and raised.
+        """
         started_at, clock = datetime.now(UTC), time.monotonic()
-        value, refusal = None, None
         with ThreadPoolExecutor(max_workers=1) as pool:
             (done,) = beating([pool.submit(question)], self.lease)
-        try:
-            value = done.result()
-        except AgentsError as problem:
-            refusal = problem
-        commands, self.commands = tuple(self.commands), []
-        seconds = time.monotonic() - clock
-        return Answered(role, self.author.name, about, started_at, seconds, value, refusal, commands)
+        problem = done.exception()
+        answered = Answered(
+            role=role,
+            author=self.author.name,
+            input_digest=self.parent.digest,
+            started_at=started_at,
+            seconds=time.monotonic() - clock,
+            value=cleaned(done.result()) if problem is None else None,
+            problem=problem,
+            commands=tuple(self.commands),
+        )
+        self.commands.clear()
+        if problem is not None and not isinstance(problem, AgentsError):
+            with self.lease.writing():
+                answered.save(attempt)
+            raise problem
+        return answered
 
     def move(self, to: str, *, reason: str = "") -> None:
         """Ends the step: faults are forgotten, the lease is given back."""
-        self.lease.move(to, reason=clean(reason), faults=0, fault="", retry_at=None)
+        self.lease.move(to, reason=clean(reason), faults=0, fault="")
+
+
+def cleaned(value: T) -> T:
+    """A role's answer as any database can store it: no NUL, no half surrogate in any of its strings."""
+    if isinstance(value, BaseModel):
+        return type(value).model_validate(_clean_all(value.model_dump(mode="json")))
+    if isinstance(value, Built):
+        return replace(
+            value,
+            bindings=tuple(cleaned(binding) for binding in value.bindings),
+            composition=cleaned(value.composition),
+            notes=clean(value.notes),
+        )
+    return value
+
+
+def _clean_all(value: object) -> object:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {key: _clean_all(inner) for key, inner in value.items()}
+    return [_clean_all(inner) for inner in value] if isinstance(value, list) else value
 
 
 def close(attempt: Attempt, outcome: Attempt.Outcome, reason: str) -> None:

@@ -8,10 +8,11 @@ one fills the gaps.
 from __future__ import annotations
 
 import contextlib
+import logging
 import shlex
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -23,11 +24,16 @@ from lineages.gates.base import Gate, Outcome, Result, Subject
 from lineages.library import blobs, machine
 from lineages.library.models import AgentCall, Audit, CommandRun, Environment, GateResult, Snapshot
 from lineages.library.snapshots import load
-from lineages.lifecycle import Lease, LeaseLost, beating, claim
-from sandboxes.base import ExecResult, Limits
+from lineages.lifecycle import Busy, Lease, LeaseLost, Stale, beating, cancel, claim
+from sandboxes.base import ExecResult
 from sandboxes.errors import SandboxError
 from sandboxes.slots import Slots
 from sandboxes.text import clean
+
+log = logging.getLogger(__name__)
+
+WHOLE_PROFILE = "standard"
+SWEEP_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -40,13 +46,15 @@ class Answer:
     seconds: float
 
 
-def subject_of(snapshot: Snapshot, author: Author, rubric: str) -> Subject:
-    """A snapshot as a subject without a plan: a seed, or a task handed to `verify`."""
-    task = load(snapshot)
+def subject_of(snapshot: Snapshot, author: Author, rubric: str, *, made_by: Iterable[Author] = ()) -> Subject:
+    """A snapshot as a subject without a plan: a seed, or a task handed to `verify`.
+
+    `made_by` are the authors whose work is in it. Raises `MachineFault` when it may not run here.
+    """
     return Subject(
-        task=task,
-        backend=machine.backend_for(author),
-        limits=limits_of(task.config.environment.memory_mb, task.config.environment.cpus),
+        task=load(snapshot),
+        backend=machine.backend_for(made_by),
+        limits=machine.limits(),
         labels={},
         judge=author.rubric_verifier,
         judge_name=author.name,
@@ -54,15 +62,14 @@ def subject_of(snapshot: Snapshot, author: Author, rubric: str) -> Subject:
     )
 
 
-def limits_of(memory_mb: int | None, cpus: float | None) -> Limits:
-    """The task's own wishes within this machine's defaults."""
-    default = Limits()
-    return replace(default, memory_mb=memory_mb or default.memory_mb, cpus=cpus or default.cpus)
-
-
 def open_audit(
     snapshot: Snapshot, subject: Subject, *, profile: str, parent: Snapshot | None = None
 ) -> Audit:
+    """A half-done audit of just this subject, or a new one."""
+    waiting = snapshot.audits.filter(status=Audit.Status.QUEUED, profile=profile, parent=parent)
+    for audit in waiting:
+        if resumable(audit, subject):
+            return audit
     return Audit.objects.create(
         snapshot=snapshot,
         parent=parent,
@@ -75,9 +82,22 @@ def open_audit(
     )
 
 
+def resumable(audit: Audit, subject: Subject) -> bool:
+    """Whether what an unfinished audit already holds is what this subject would be told today."""
+    made_with = (audit.backend, audit.provisional, audit.judge, audit.rubric)
+    now = (subject.backend.name, subject.backend.provisional, subject.judge_name, subject.rubric)
+    keys = _keys(audit.profile, subject)
+    held = audit.results.values_list("gate", "key")
+    return made_with == now and all(keys.get(gate) == key for gate, key in held)
+
+
+def _keys(profile_name: str, subject: Subject) -> dict[str, str]:
+    return {gate.name: gate.key(subject) for gate in profile(profile_name)}
+
+
 def current(snapshot: Snapshot, subject: Subject, *, profile_name: str) -> Audit | None:
     """The newest accepted audit whose every key is still today's."""
-    keys = {gate.name: gate.key(subject) for gate in profile(profile_name)}
+    keys = _keys(profile_name, subject)
     for audit in snapshot.audits.filter(status=Audit.Status.ACCEPTED, profile=profile_name).order_by("-id"):
         if dict(audit.results.values_list("gate", "key")) == keys:
             return audit
@@ -85,19 +105,25 @@ def current(snapshot: Snapshot, subject: Subject, *, profile_name: str) -> Audit
 
 
 def latest(of: Environment | Snapshot) -> Audit | None:
-    """The newest audit of this content, whatever came of it."""
-    snapshot = of.snapshot if isinstance(of, Environment) else of
-    return snapshot.audits.order_by("-id").first()
+    """The audit whose results are shown: the newest one of all gates that came to a verdict.
+
+    An environment's is one that judged it with its own parent. Where there is none, the newest of any kind.
+    """
+    if not isinstance(of, Environment):
+        return of.audits.order_by("-id").first()
+    own = of.snapshot.audits.filter(parent=of.parent.snapshot if of.parent else None)
+    said = own.filter(profile=WHOLE_PROFILE, status__in=[Audit.Status.ACCEPTED, Audit.Status.REJECTED])
+    return said.order_by("-id").first() or of.snapshot.audits.order_by("-id").first()
 
 
 def run(audit: Audit, subject: Subject, *also_held: Lease) -> None:
     """Run what is left of an audit and settle it. `also_held` are leases to keep alive meanwhile.
 
-    Raises `LeaseLost` when this audit, or one of the others, is no longer ours.
+    Raises `Busy` when another worker runs it, `LeaseLost` when one of the leases is no longer ours.
     """
     lease = claim(audit)
     if lease is None:
-        raise LeaseLost(f"audit {audit.pk} is not free: it is {audit.status}, or another worker runs it")
+        raise Busy(f"audit {audit.pk} is not free: it is {audit.status}, or another worker runs it")
     try:
         _run_gates(lease, replace(subject, labels={"lease": lease.token, "audit": str(audit.pk)}), also_held)
         _settle(lease)
@@ -105,20 +131,27 @@ def run(audit: Audit, subject: Subject, *also_held: Lease) -> None:
         lease.release()
 
 
+def abandon(audit: Audit, reason: str) -> None:
+    """Say of an audit that nobody will finish it; harmless when it has ended meanwhile."""
+    with contextlib.suppress(Stale, ValueError):
+        cancel(audit, Audit.Status.ABANDONED, reason=reason)
+
+
 def _run_gates(lease: Lease, subject: Subject, also_held: Sequence[Lease]) -> None:
     audit = lease.row
     assert isinstance(audit, Audit)
     gates = profile(audit.profile)
+    names = {gate.name for gate in gates}
     said = {row.gate: Result(row.outcome) for row in audit.results.all()}
     waiting = [gate for gate in gates if gate.name not in said]
-    running: dict[Future[Answer], Gate] = {}
-    with ThreadPoolExecutor(max_workers=max(1, len(waiting))) as pool, _ended_with(lease, subject):
+    running: set[Future[Answer]] = set()
+    with ThreadPoolExecutor(max_workers=max(1, len(waiting))) as pool, _ended_with(lease, subject, running):
         while waiting or running:
-            for gate in [gate for gate in waiting if said.keys() >= set(gate.after)]:
+            for gate in [gate for gate in waiting if said.keys() >= set(gate.after) & names]:
                 waiting.remove(gate)
-                running[pool.submit(_ask, gate, subject, said, machine.slots())] = gate
+                running.add(pool.submit(_ask, gate, subject, dict(said), machine.slots()))
             for done in beating(running, lease, *also_held):
-                del running[done]
+                running.discard(done)
                 answer = done.result()
                 said[answer.gate.name] = answer.outcome.result
                 with lease.writing():
@@ -126,20 +159,24 @@ def _run_gates(lease: Lease, subject: Subject, also_held: Sequence[Lease]) -> No
 
 
 @contextlib.contextmanager
-def _ended_with(lease: Lease, subject: Subject) -> Iterator[None]:
-    """Ends our sandboxes when we lost a lease, so that the threads that wait for them end too."""
+def _ended_with(lease: Lease, subject: Subject, running: set[Future[Answer]]) -> Iterator[None]:
+    """Ends our sandboxes when we lost a lease, until the threads that wait for them have ended too.
+
+    A thread may still open one after a sweep: its lease is no longer live, so the next sweep takes it.
+    """
     try:
         yield
     except LeaseLost:
         lease.release()
-        subject.backend.sweep(machine.is_live)
+        while wait(running, timeout=SWEEP_SECONDS).not_done:
+            subject.backend.sweep(machine.is_live)
         raise
 
 
 def _ask(gate: Gate, subject: Subject, said: dict[str, Result], slots: Slots) -> Answer:
     """Runs in a thread: no database here."""
     started_at, clock = datetime.now(UTC), time.monotonic()
-    blocked = [name for name in gate.after if not said[name].accepted]
+    blocked = [name for name in gate.after if name in said and not said[name].accepted]
     if blocked:
         outcome = Outcome(Result.NOT_RUN, f"Not run, because {', '.join(blocked)} did not pass.")
     else:
@@ -153,6 +190,9 @@ def _checked(gate: Gate, subject: Subject, slots: Slots) -> Outcome:
             return gate.check(subject)
     except SandboxError as problem:
         return Outcome(Result.ERROR, f"The machine failed, not the task: {problem}")
+    except Exception as problem:
+        log.exception("the gate %s broke", gate.name)
+        return Outcome(Result.ERROR, f"The gate itself broke: {type(problem).__name__}: {problem}")
 
 
 def _store(audit: Audit, subject: Subject, answer: Answer) -> None:
@@ -196,6 +236,7 @@ def store_commands(
             position=position,
             command=clean(shlex.join(command.argv)),
             exit_code=command.exit_code,
+            cut_short=clean(command.cut_short),
             stdout_id=next(outputs),
             stderr_id=next(outputs),
             cut=command.cut,
@@ -226,3 +267,15 @@ def _settle(lease: Lease) -> None:
             lease.move(Audit.Status.REJECTED, reason=failed[0].summary)
         else:
             lease.move(Audit.Status.ACCEPTED)
+            _mark_provisional(audit)
+
+
+def _mark_provisional(audit: Audit) -> None:
+    environments = audit.snapshot.environments.filter(parent__snapshot=audit.parent)
+    environments.update(provisional=provisional(audit.snapshot, audit.parent))
+
+
+def provisional(snapshot: Snapshot, parent: Snapshot | None) -> bool:
+    """Whether no backend that builds Dockerfiles has accepted this content yet."""
+    firm = snapshot.audits.filter(parent=parent, status=Audit.Status.ACCEPTED, provisional=False)
+    return not firm.exists()

@@ -16,6 +16,10 @@ from django.conf import settings
 from lineages.library.models import Blob
 
 
+class BlobLost(Exception):
+    """Stored content that is gone or damaged; the message says which file."""
+
+
 def keep(contents: Iterable[bytes]) -> list[str]:
     """Store each content; returns the hex SHA-256 digests in the same order. Safe to repeat and to race."""
     sizes: dict[str, int] = {}
@@ -35,8 +39,14 @@ def keep_one(data: bytes) -> str:
 
 
 def read(digest: str) -> bytes:
-    """Raises `FileNotFoundError` when the blob folder has lost it."""
-    return _place(digest).read_bytes()
+    """Raises `BlobLost` when the blob folder has lost it or holds something else."""
+    try:
+        data = _place(digest).read_bytes()
+    except OSError as problem:
+        raise BlobLost(f"{_place(digest)} cannot be read ({problem}): restore it from a backup") from problem
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise BlobLost(f"{_place(digest)} does not hold what it is named after: restore it from a backup")
+    return data
 
 
 def _place(digest: str) -> Path:
@@ -48,6 +58,12 @@ def _write_once(place: Path, data: bytes) -> None:
         return
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, unfinished = tempfile.mkstemp(dir=place.parent, prefix=".unfinished-")
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-    os.replace(unfinished, place)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # a name must never outlive its content, not even a power cut
+        os.replace(unfinished, place)
+    except BaseException:
+        os.unlink(unfinished)
+        raise

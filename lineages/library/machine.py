@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from django.conf import settings
@@ -12,7 +12,7 @@ from agents.roles import Author
 from lineages.library.models import Audit
 from lineages.lifecycle import Leased
 from sandboxes.backends import open_backend
-from sandboxes.base import Backend
+from sandboxes.base import Backend, Limits
 from sandboxes.errors import MachineFault
 from sandboxes.slots import Slots
 from sandboxes.slots import slots as machine_slots
@@ -45,15 +45,21 @@ def _opened(process: int) -> Backend:
     return opened
 
 
-def backend_for(author: Author) -> Backend:
-    """The backend, if it may run what `author` makes. Raises `MachineFault`."""
+def backend_for(made_by: Iterable[Author]) -> Backend:
+    """The backend, if it may run what these authors made. Raises `MachineFault`."""
     opened = backend()
-    if opened.provisional and not (author.trusted or settings.UNTRUSTED_IN_BUBBLEWRAP):
+    doubtful = sorted({author.name for author in made_by if not author.trusted})
+    if opened.provisional and doubtful and not settings.UNTRUSTED_IN_BUBBLEWRAP:
         raise MachineFault(
-            f"What the author {author.name!r} makes is not trusted in {opened.name}. "
+            f"What {', '.join(doubtful)} made is not trusted in {opened.name}. "
             "Start a Docker engine, or set ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true."
         )
     return opened
+
+
+def limits() -> Limits:
+    """The most that one sandbox of this machine gets; a task's own, lower wishes hold."""
+    return Limits(memory_mb=settings.SANDBOX_MEMORY_MB, cpus=settings.SANDBOX_CPUS)
 
 
 def slots() -> Slots:

@@ -125,9 +125,10 @@ class Audit(Leased):
         ACCEPTED = "accepted"
         REJECTED = "rejected"
         ERROR = "error"
+        ABANDONED = "abandoned"
 
     TRANSITIONS: ClassVar[dict[str, frozenset[str]]] = {
-        Status.QUEUED: frozenset({Status.ACCEPTED, Status.REJECTED, Status.ERROR}),
+        Status.QUEUED: frozenset({Status.ACCEPTED, Status.REJECTED, Status.ERROR, Status.ABANDONED}),
     }
     WORKABLE: ClassVar[frozenset[str]] = frozenset({Status.QUEUED})
 
@@ -207,6 +208,7 @@ class CommandRun(models.Model):
     position = models.PositiveSmallIntegerField()
     command = models.TextField()
     exit_code = models.IntegerField()
+    cut_short = models.TextField(blank=True)
     stdout = models.ForeignKey(Blob, on_delete=models.PROTECT, related_name="+")
     stderr = models.ForeignKey(Blob, on_delete=models.PROTECT, related_name="+")
     cut = models.PositiveBigIntegerField(default=0)
@@ -243,6 +245,7 @@ class Job(Leased):
     total = models.PositiveIntegerField(default=1)
     tries = models.PositiveSmallIntegerField(default=0)
     note = models.TextField(blank=True)
+    audit = models.ForeignKey(Audit, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     started_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )

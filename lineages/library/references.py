@@ -46,7 +46,7 @@ def _by_digest(prefix: str) -> Environment:
     if not found:
         raise NoSuchEnvironment(f"no environment's digest begins with {prefix}")
     if len(found) > 1:
-        raise NoSuchEnvironment(
-            f"{prefix} begins more than one digest ({found[0]}, {found[1]}): give more digits"
-        )
+        same = len({each.snapshot_id for each in found}) == 1
+        advice = "name one of them" if same else "give more digits"
+        raise NoSuchEnvironment(f"{prefix} fits more than one environment ({found[0]}, {found[1]}): {advice}")
     return found[0]

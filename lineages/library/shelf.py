@@ -55,7 +55,7 @@ def entries(files: Iterable[SnapshotFile], parents: Iterable[SnapshotFile] = ())
 
 
 def changed_files(before: Snapshot, after: Snapshot) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """Content of the files that differ, on either side. Raises `FileNotFoundError` for a lost blob."""
+    """Content of the files that differ, on either side. Raises `BlobLost` for a lost blob."""
     old = {file.path: file for file in before.files.all()}
     new = {file.path: file for file in after.files.all()}
     differ = [path for path in {*old, *new} if _content(old.get(path)) != _content(new.get(path))]

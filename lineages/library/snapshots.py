@@ -28,6 +28,6 @@ def store(task: Task) -> Snapshot:
 
 
 def load(snapshot: Snapshot) -> Task:
-    """The task as it was stored. Raises `FileNotFoundError` when the blob folder has lost a file."""
+    """The task as it was stored. Raises `BlobLost` when the blob folder has lost a file."""
     rows = snapshot.files.all()
     return Task.of({row.path: TaskFile(blobs.read(row.blob_id), row.mode, row.link or None) for row in rows})

@@ -193,5 +193,5 @@ def _command(run: CommandRun) -> Command:
 def _blob(digest: str) -> io.BytesIO:
     try:
         return io.BytesIO(blobs.read(digest))
-    except FileNotFoundError as lost:
+    except blobs.BlobLost as lost:
         raise Http404 from lost

@@ -63,9 +63,7 @@ def decide_candidate(
     raise AssertionError("unreachable: the last try returns or raises")
 
 
-def _decide_candidate(
-    candidate: Candidate, version: int, decision: str, comment: str, by: User
-) -> Evolution:
+def _decide_candidate(candidate: Candidate, version: int, decision: str, comment: str, by: User) -> Evolution:
     evolution, attempt = candidate.attempt.evolution, candidate.attempt
     with transaction.atomic():
         newest = attempt.outcome == Attempt.Outcome.OPEN and attempt.candidate == candidate

@@ -8,7 +8,7 @@ from agents.offline.extract import ScriptExtractor
 from agents.offline.reading import read_task
 from sandboxes.task import Task
 from tests.agents.growing import Grown, built, plan_of
-from tests.agents.tasks import LIST, ORDERS, TOTALS, regions, solved_by
+from tests.agents.tasks import LIST, ORDERS, SOLVE, TOTALS, regions, solved_by
 
 A_LOG, B_LOG, SETTINGS = "/app/logs/a.log", "/app/logs/b.log", "/etc/app/config.json"
 
@@ -137,6 +137,13 @@ def test_a_script_in_the_solution_folder_is_walked_too() -> None:
     )
     assert inputs(task) == [(ORDERS, "sort")]
     assert outputs(task) == [(TOTALS, "sort")]
+
+
+@pytest.mark.parametrize("first", ["#!/bin/bash", "#!/usr/bin/env bash", "#!/bin/sh -e", "set -e"])
+def test_the_seeds_own_script_is_found_behind_its_step(first: str) -> None:
+    parent = Grown.seed(regions({"solution/solve.sh": SOLVE.replace("#!/bin/bash", first)}))
+    child, _ = built(parent, plan_of(parent, "pointer_chain", "names", ORDERS))
+    assert TOTALS in read_task(child.task).outputs
 
 
 def test_pairs_say_what_kind_of_file_it_is_and_stay_the_same() -> None:

@@ -1,4 +1,4 @@
-"""Audits: a leased run of the gates that fills its gaps, keeps its evidence, and answers for today's content."""
+"""Audits: a leased run of the gates that fills its gaps, keeps its evidence and is bound to its content."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -286,10 +287,38 @@ def test_an_audit_of_a_worker_that_went_silent_is_taken_over() -> None:
     assert audit.status == Audit.Status.ACCEPTED
 
 
-def test_losing_the_lease_ends_what_runs_and_stores_nothing_more(settings: Any) -> None:
+def test_losing_a_lease_ends_what_runs_and_stores_nothing_more(settings: Any) -> None:
+    settings.SLOTS = 2
+
+    audit, seconds = cut_off(settings, when_running=2)
+
+    assert seconds < TESTS_SECONDS - 1, "the tests were to go on for longer"
+    assert (audit.status, audit.lease_token) == (Audit.Status.QUEUED, "")
+    assert not set(gates_of(audit)) & {"oracle", "invalid_test"}
+    assert not sandboxes_of(audit)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="audits._ended_with sweeps once: a gate that had no sandbox yet opens one"
+)
+def test_losing_a_lease_starts_nothing_that_still_waited_for_a_slot(settings: Any) -> None:
+    settings.SLOTS = 1
+
+    audit, seconds = cut_off(settings, when_running=1)
+
+    assert seconds < TESTS_SECONDS - 1
+
+
+TESTS_SECONDS = 5
+SLEEPER = b"sleep\x00616.25\x00"
+
+
+def cut_off(settings: Any, *, when_running: int) -> tuple[Audit, float]:
+    """An audit whose worker loses a lease once so many tests run; how long it then took to give up."""
     settings.LEASE_BEAT_SECONDS = 0.1
-    one = subject({"tests/units/first.sh": "#!/bin/bash\nsleep 60\n"})
-    audit = opened(one)
+    config = words().text("task.toml").replace("timeout_sec = 30.0", f"timeout_sec = {TESTS_SECONDS}.0", 1)
+    one = subject({"tests/units/first.sh": "#!/bin/bash\nexec sleep 616.25\n", "task.toml": config})
+    audit, lost_at = opened(one), []
     job = Job.objects.create(job_kind="audit", subject="x", status=Job.Status.QUEUED)
     held = claim(job)
     assert held is not None
@@ -297,24 +326,33 @@ def test_losing_the_lease_ends_what_runs_and_stores_nothing_more(settings: Any) 
     def take_away() -> None:
         try:
             deadline = time.monotonic() + 20
-            while time.monotonic() < deadline and not sandboxes_of(audit):
+            while time.monotonic() < deadline and sleepers() < when_running:
                 time.sleep(0.05)
             cancel(Job.objects.get(pk=job.pk), Job.Status.CANCELLED, reason="enough")
+            lost_at.append(time.monotonic())
         finally:
             connection.close()
 
-    started = time.monotonic()
     person = threading.Thread(target=take_away)
     person.start()
     with pytest.raises(LeaseLost):
         audits.run(audit, one, held)
+    seconds = time.monotonic()
     person.join()
-
-    assert time.monotonic() - started < 40, "the tests were to sleep for a minute"
     audit.refresh_from_db()
-    assert (audit.status, audit.lease_token) == (Audit.Status.QUEUED, "")
-    assert not set(gates_of(audit)) & {"oracle", "invalid_test"}
-    assert not sandboxes_of(audit)
+    return audit, seconds - lost_at[0]
+
+
+def sleepers() -> int:
+    """How many sandboxes sit in the test above."""
+    return sum(cmdline(process) == SLEEPER for process in Path("/proc").glob("[0-9]*"))
+
+
+def cmdline(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 # what is current

@@ -108,7 +108,7 @@ def put(task: Task, folder: Path) -> Path:
 
 
 def broken(folder: Path) -> Path:
-    """A task whose task.toml is wrong in line 5, column 8."""
+    """A task whose task.toml is wrong in line 5, column 10: two commas."""
     put(till(), folder)
     (folder / "task.toml").write_text('schema_version = "1.4"\n\n[task]\nname = "a/b"\nodd = [1,, 2]\n')
     return folder
@@ -395,6 +395,10 @@ def test_the_offline_author_grows_three_generations_and_the_first_is_graded_apar
     assert weaker.get(audit__snapshot=seed).weaker
     assert not weaker.get(audit__snapshot=first).weaker
     assert "generation 3" in said.err and "accepted" in said.err
+
+    run("export", "till/g3", "--out", tmp_path / "g3.zip", "--format", "zip")
+    again = run("verify", tmp_path / "g3.zip", "--json")
+    assert (again.code, again.json["verdict"], again.json["digest"]) == (0, "passed", child.snapshot.digest)
 
 
 def test_the_first_round_of_plans_waits_for_a_person(seed: Environment, script: Script, run: Any) -> None:

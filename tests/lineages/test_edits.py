@@ -74,7 +74,7 @@ LEGAL = [
 
 @pytest.mark.parametrize("legal", LEGAL, ids=lambda p: f"{p.direction}-{p.effort}-{len(p.changes)}")
 def test_a_plan_that_keeps_its_direction_and_effort_is_legal(legal: PlanDraft) -> None:
-    assert violations(legal, PARENT) == []
+    assert violations(legal, PARENT, legal.direction, legal.effort) == []
 
 
 ILLEGAL = [
@@ -107,20 +107,22 @@ ILLEGAL = [
 
 @pytest.mark.parametrize(("rule", "illegal"), ILLEGAL, ids=[rule for rule, _ in ILLEGAL])
 def test_a_plan_that_breaks_a_rule_is_named_by_that_rule(rule: str, illegal: PlanDraft) -> None:
-    assert any(rule in sentence for sentence in violations(illegal, PARENT))
+    assert any(
+        rule in sentence for sentence in violations(illegal, PARENT, illegal.direction, illegal.effort)
+    )
 
 
 def test_a_plan_made_on_another_parent_is_refused() -> None:
     other = Sequence(pairs=PARENT.pairs[:2])
 
-    assert "another sequence" in violations(LEGAL[0], other)[0]
+    assert "another sequence" in violations(LEGAL[0], other, LEGAL[0].direction, LEGAL[0].effort)[0]
 
 
 @given(st.permutations(list(PARENT.pairs)).filter(lambda order: tuple(order) != PARENT.pairs))
 def test_no_reordering_of_the_parent_is_ever_legal(order: list[Pair]) -> None:
     shuffled = plan(Direction.LENGTH, Effort.MAX, insert("n1"), after=(*order, new("n1")))
 
-    assert violations(shuffled, PARENT)
+    assert violations(shuffled, PARENT, Direction.LENGTH, Effort.MAX)
 
 
 @given(st.sets(st.integers(0, 3), min_size=1, max_size=4))
@@ -134,6 +136,20 @@ def test_high_effort_takes_inserts_only_where_they_touch(places: set[int]) -> No
             after.append(each)
     changes = [insert(f"n{place}") for place in sorted(places)]
 
-    found = violations(plan(Direction.LENGTH, Effort.HIGH, *changes, after=tuple(after)), PARENT)
+    found = violations(
+        plan(Direction.LENGTH, Effort.HIGH, *changes, after=tuple(after)),
+        PARENT,
+        Direction.LENGTH,
+        Effort.HIGH,
+    )
 
     assert bool(found) == (len(places) > 1)
+
+
+def test_what_was_asked_for_counts_and_not_what_the_plan_says_of_itself() -> None:
+    generous = plan(Direction.LENGTH, Effort.MAX, insert("n1"), insert("n2"))
+
+    found = violations(generous, PARENT, Direction.SCENARIO, Effort.LOW)
+
+    assert "a scenario plan was asked for, not one of length" in found
+    assert "the effort is low, not max" in found

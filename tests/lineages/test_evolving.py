@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from agents.roles import AgentsError, Brief
@@ -21,8 +21,8 @@ from lineages.growth.acceptance import accept
 from lineages.growth.evolving import CannotStart, RecipeSettings, start
 from lineages.growth.models import Attempt, Evolution, Plan, Recipe
 from lineages.growth.work import close
-from lineages.library.models import Environment
-from lineages.lifecycle import LeaseLost, Move, Stale, claim
+from lineages.library.models import Audit, Environment
+from lineages.lifecycle import LeaseLost, Move, Stale, claim, move
 from tests import factories
 from tests.lineages.conftest import begin
 from tests.lineages.test_decisions import step_to, vouch_for_seed
@@ -278,14 +278,31 @@ def test_a_failed_evolution_may_be_cancelled(seed: Environment, ada: User) -> No
     assert fresh(evolution).status == "cancelled"
 
 
-@pytest.mark.xfail(reason="lifecycle.cancel raises ValueError, not Stale, for a row that has ended meanwhile")
-def test_of_two_who_cancel_at_once_one_is_told_that_it_was_done(seed: Environment, ada: User) -> None:
+@pytest.mark.xfail(
+    strict=True, reason="lifecycle.cancel raises ValueError for a row that has ended meanwhile"
+)
+def test_cancelling_what_ends_at_that_moment_is_stale(seed: Environment, ada: User) -> None:
     evolution = begin(seed)
+    attempt = Attempt.objects.create(evolution=evolution, ordinal=0, direction="length")
+    person = Evolution.objects.get(pk=evolution.pk)
 
-    answers = at_once(*[lambda: evolving.cancel(fresh(evolution), by=ada, reason="enough")] * 2)
+    def cancel() -> object:
+        try:
+            return evolving.cancel(person, by=ada)
+        except (Stale, ValueError) as problem:
+            return problem
+        finally:
+            connection.close()
 
-    assert sorted(type(answer).__name__ for answer in answers) == ["NoneType", "Stale"], answers
-    assert reasons(evolution) == ["enough"]
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            close(attempt, Attempt.Outcome.PLANS_SPENT, "spent")
+            move(evolution, "exhausted")
+            answer = pool.submit(cancel)
+            time.sleep(0.5)
+
+        assert isinstance(answer.result(10), Stale), answer.result()
+    assert fresh(evolution).status == "exhausted"
 
 
 @pytest.mark.xfail(
@@ -507,3 +524,14 @@ def test_a_worker_that_was_away_too_long_stores_nothing_over_its_successor(
     assert Plan.objects.count() == 1
     assert Move.objects.count() == 1
     assert (fresh(evolution).faults, evolution.attempts.count()) == (0, 1)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="loops.advance says that it can go on at once, and is nudged in a circle"
+)
+def test_while_another_audits_the_parent_an_evolution_waits(seed: Environment, script: Script) -> None:
+    Audit.objects.update(status=Audit.Status.QUEUED)
+    assert claim(Audit.objects.get()) is not None
+    evolution = begin(seed, **LENGTH)
+
+    assert loops.advance(evolution.pk) == []

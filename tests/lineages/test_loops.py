@@ -40,7 +40,7 @@ def test_an_accepted_plan_becomes_a_verified_child_with_its_evidence(
     assert child.provisional, "bubblewrap builds no Dockerfile"
     results = {row.gate: row.outcome for row in GateResult.objects.filter(audit__snapshot=child.snapshot)}
     assert results == dict.fromkeys(
-        ["static", "build", "oracle", "invalid_test", "rubrics", "conformance"], "passed"
+        ["static", "build", "oracle", "invalid_test", "rubrics", "conformance", "kept_tests"], "passed"
     )
     assert CommandRun.objects.filter(result__gate="oracle").exists()
     assert set(AgentCall.objects.values_list("role", flat=True)) == {

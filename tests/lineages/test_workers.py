@@ -64,8 +64,8 @@ def assert_nothing_lost_or_doubled(evolution: Evolution) -> None:
     assert not audits.filter(status="queued").exists()
     for audit in audits:
         gates = list(audit.results.values_list("gate", flat=True))
-        assert len(gates) == len(set(gates)) == 6
-    assert GateResult.objects.count() == 18
+        assert len(gates) == len(set(gates)) == 7
+    assert GateResult.objects.count() == 21
 
 
 def test_a_worker_grows_generations_from_a_nudge_alone(seed: Environment) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -12,7 +13,7 @@ from django.db.models import F
 from lineages import messages
 from lineages.growth.jobs import audit
 from lineages.library.models import Environment, Job
-from lineages.lifecycle import Lease, LifecycleError, claim
+from lineages.lifecycle import Busy, Lease, LifecycleError, claim, later
 from sandboxes.text import clean
 
 log = logging.getLogger(__name__)
@@ -45,8 +46,13 @@ def run(job_id: int) -> None:
     if lease is None:
         return
     try:
+        if job.takeovers > settings.FAULT_RETRIES:
+            raise RuntimeError(f"its worker died {job.takeovers} times")
         KINDS[job.job_kind](job, lease)
         lease.move(Job.Status.DONE, done=F("total"))
+    except Busy as elsewhere:
+        log.info("job %s: %s", job_id, elsewhere)
+        later(lease, timedelta(seconds=settings.LEASE_BEAT_SECONDS))
     except LifecycleError as lost:
         log.info("job %s: %s", job_id, lost)
     except Exception as problem:
@@ -59,10 +65,10 @@ def run(job_id: int) -> None:
 def _record(lease: Lease, job: Job, problem: Exception) -> None:
     note = clean(f"{type(problem).__name__}: {problem}")
     try:
-        if job.tries >= settings.FAULT_RETRIES:
+        if max(job.tries, job.takeovers) >= settings.FAULT_RETRIES:
             lease.move(Job.Status.FAILED, reason=note, note=note)
         else:
-            with lease.writing():
-                Job.objects.filter(pk=job.pk).update(tries=F("tries") + 1, note=note)
+            wait = timedelta(seconds=settings.FAULT_BACKOFF_SECONDS * 2**job.tries)
+            later(lease, wait, tries=F("tries") + 1, note=note)
     except LifecycleError as lost:
         log.info("job %s: the failure is not ours to record: %s", job.pk, lost)

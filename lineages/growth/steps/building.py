@@ -11,7 +11,6 @@ from lineages.library.snapshots import store
 from sandboxes.errors import TaskRefused
 from sandboxes.intake import admit
 from sandboxes.task import Task
-from sandboxes.text import clean
 
 
 def run(work: Work) -> None:
@@ -27,23 +26,22 @@ def build(work: Work, *, revision: int, wish: str) -> None:
         raise Fault("there is no plan to build")
     handed = order(work, attempt, plan, revision)
     answered: Answered[Built] = work.ask(
-        "modifier", lambda: work.author.modifier.build(handed), about=work.parent.digest
+        "modifier", lambda: work.author.modifier.build(handed), attempt=attempt
     )
     child, problem = _child(work.parent, answered)
     if child is None:
         _refused(work, attempt, answered, problem)
         return
-    snapshot = store(child)
     with work.lease.writing():
         answered.save(attempt)
-        _store(attempt, plan, snapshot, answered.value, revision, wish)
+        _store(attempt, plan, store(child), answered.value, revision, wish)
         work.move(Evolution.Status.VERIFYING)
 
 
 def _child(parent: Task, answered: Answered[Built]) -> tuple[Task | None, str]:
     """The child's task, taken in as any task from outside would be, or why there is none."""
     if answered.value is None:
-        return None, str(answered.refusal)
+        return None, answered.refusal
     try:
         child = admit(parent.replace(answered.value.changes).files).task
     except TaskRefused as refusal:
@@ -70,7 +68,7 @@ def _store(
         n=revision,
         snapshot=snapshot,
         composition_json=built.composition.model_dump(mode="json"),
-        notes=clean(built.notes),
+        notes=built.notes,
         wish=wish,
     )
     PairBinding.objects.bulk_create(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from agents.rubrics import ENVIRONMENT_RUBRIC
-
 from agents.plan import PlanDraft
-from lineages.gates.base import Subject
 from lineages.growth.briefs import brief
+from lineages.growth.evolving import abandon_attempts
 from lineages.growth.models import Attempt, Evolution, Plan
+from lineages.growth.subjects import of_environment
 from lineages.growth.work import Answered, Fault, Work, close
 from lineages.library import audits
 from lineages.library.models import Audit
@@ -20,7 +19,9 @@ def run(work: Work) -> None:
     while True:
         attempt = work.attempt() or _next_attempt(work)
         if attempt is None:
-            work.move(Evolution.Status.EXHAUSTED, reason=f"no child by {', '.join(work.evolution.directions)}")
+            work.move(
+                Evolution.Status.EXHAUSTED, reason=f"no child by {', '.join(work.evolution.directions)}"
+            )
             return
         if _rounds_spent(work, attempt):
             with work.lease.writing():
@@ -34,30 +35,26 @@ def run(work: Work) -> None:
 
 
 def _parent_accepted(work: Work) -> bool:
-    """A lineage grows only from an accepted audit; a parent without one is audited first."""
+    """A lineage grows only from an accepted audit; a seed without one is audited first."""
     parent = work.evolution.parent
-    subject = audits.subject_of(parent.snapshot, work.author, ENVIRONMENT_RUBRIC.version)
-    if parent.generation or audits.current(parent.snapshot, subject, profile_name=work.recipe.profile):
+    if parent.generation:
         return True
-    audit = _open_audit(work, subject)
+    subject = of_environment(parent, work.author)
+    profile = work.recipe.profile
+    if audits.current(parent.snapshot, subject, profile_name=profile):
+        return True
+    audit = audits.open_audit(parent.snapshot, subject, profile=profile)
     audits.run(audit, subject, work.lease)
     audit.refresh_from_db()
     if audit.status == Audit.Status.ERROR:
         raise Fault(audit.last_reason)
     if audit.status == Audit.Status.REJECTED:
-        work.move(
-            Evolution.Status.CANCELLED, reason=f"the parent did not pass its audit: {audit.last_reason}"
-        )
+        reason = f"the parent did not pass its audit: {audit.last_reason}"
+        with work.lease.writing():
+            abandon_attempts(work.evolution, reason)
+            work.move(Evolution.Status.CANCELLED, reason=reason)
         return False
     return True
-
-
-def _open_audit(work: Work, subject: Subject) -> Audit:
-    snapshot = work.evolution.parent.snapshot
-    half_done = snapshot.audits.filter(
-        status=Audit.Status.QUEUED, profile=work.recipe.profile, backend=subject.backend.name
-    ).first()
-    return half_done or audits.open_audit(snapshot, subject, profile=work.recipe.profile)
 
 
 def _next_attempt(work: Work) -> Attempt | None:
@@ -87,12 +84,12 @@ def _draft(work: Work, attempt: Attempt) -> bool:
     """Ask the proposer; False when it has nothing more in this direction, which closes the attempt."""
     handed = brief(work, attempt)
     answered: Answered[PlanDraft] = work.ask(
-        "proposer", lambda: work.author.proposer.propose(handed), about=handed.task.digest
+        "proposer", lambda: work.author.proposer.propose(handed), attempt=attempt
     )
     with work.lease.writing():
         answered.save(attempt)
         if answered.value is None:
-            close(attempt, Attempt.Outcome.NO_PLAN, str(answered.refusal))
+            close(attempt, Attempt.Outcome.NO_PLAN, answered.refusal)
             return False
         draft = answered.value.model_dump(mode="json")
         plan_round = attempt.plans.count()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.plan import CriterionVerdict, Judgement, Verdict
+from agents.plan import CriterionVerdict, Direction, Effort, Judgement, Verdict
 from lineages import difficulty, edits
 from lineages.growth.briefs import brief
 from lineages.growth.models import Attempt, Evolution, Plan
-from lineages.growth.work import Answered, Fault, Work, store_review
+from lineages.growth.work import Answered, Fault, Work, close, store_review
 
 
 def run(work: Work) -> None:
@@ -25,10 +25,12 @@ def run(work: Work) -> None:
         return
     answered = _review(work, attempt, plan)
     judgement = answered.value
-    if judgement is None:
-        raise Fault(f"the plan reviewer gave no judgement: {answered.refusal}")
     with work.lease.writing():
         call = answered.save(attempt)
+        if judgement is None:
+            close(attempt, Attempt.Outcome.REFUSED, f"the plan reviewer refused: {answered.refusal}")
+            work.move(Evolution.Status.DRAFTING, reason=answered.refusal)
+            return
         store_review(judgement, role="plan_reviewer", reviewer=work.author.name, call=call, plan=plan)
         work.move(_next(work, judgement))
 
@@ -36,7 +38,8 @@ def run(work: Work) -> None:
 def _illegal(plan: Plan, work: Work) -> Judgement | None:
     """What the rules say against a plan, before anybody is asked: its edits, and levers that do not move."""
     draft, domain = plan.draft, work.evolution.lineage.domain
-    broken = [("edits", rule) for rule in edits.violations(draft, work.evolution.parent.sequence)]
+    asked = Direction(plan.attempt.direction), Effort(work.recipe.effort)
+    broken = [("edits", rule) for rule in edits.violations(draft, work.evolution.parent.sequence, *asked)]
     idle = difficulty.idle_levers(draft.direction, draft.before, draft.after, domain, difficulty.shipped())
     found = broken or [("levers", reason) for reason in idle]
     verdicts = [
@@ -52,7 +55,7 @@ def _review(work: Work, attempt: Attempt, plan: Plan) -> Answered[Judgement]:
     return work.ask(
         "plan_reviewer",
         lambda: work.author.plan_reviewer.review(handed, plan.draft),
-        about=handed.task.digest,
+        attempt=attempt,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agents.plan import Judgement
+from lineages.gates.base import Subject
 from lineages.growth.acceptance import accept
 from lineages.growth.models import Attempt, Candidate, Evolution
 from lineages.growth.subjects import of_candidate
@@ -36,19 +37,23 @@ def run(work: Work) -> None:
 def _audited(work: Work, candidate: Candidate) -> Audit:
     """The candidate's audit, run to its end; a half-done one is gone on with."""
     subject = of_candidate(candidate, work.author)
-    if candidate.audit is None:
+    audit = candidate.audit
+    if audit is None or _useless(audit, subject):
+        parent = work.evolution.parent.snapshot
         with work.lease.writing():
-            candidate.audit = audits.open_audit(
-                candidate.snapshot,
-                subject,
-                profile=work.recipe.profile,
-                parent=work.evolution.parent.snapshot,
-            )
-            candidate.save(update_fields=["audit"])
-    if candidate.audit.status == Audit.Status.QUEUED:
-        audits.run(candidate.audit, subject, work.lease)
-    candidate.audit.refresh_from_db()
-    return candidate.audit
+            audit = audits.open_audit(candidate.snapshot, subject, profile=work.recipe.profile, parent=parent)
+            Candidate.objects.filter(pk=candidate.pk).update(audit=audit)
+    if audit.status == Audit.Status.QUEUED:
+        audits.run(audit, subject, work.lease)
+        audit.refresh_from_db()
+    return audit
+
+
+def _useless(audit: Audit, subject: Subject) -> bool:
+    """Whether an audit cannot be gone on with: given up, or begun under what is no longer so."""
+    if audit.status == Audit.Status.ABANDONED:
+        return True
+    return audit.status == Audit.Status.QUEUED and not audits.resumable(audit, subject)
 
 
 def _forget(work: Work, candidate: Candidate) -> None:

@@ -14,7 +14,9 @@ from django.db import OperationalError, ProgrammingError
 
 from agents.roles import AgentsError
 from lineages.growth.evolving import CannotStart
+from lineages.library.blobs import BlobLost
 from lineages.library.references import NoSuchEnvironment
+from lineages.lifecycle import Busy
 from sandboxes.errors import MachineFault, TaskRefused
 
 STARTED = time.monotonic()
@@ -50,11 +52,11 @@ def plain_errors() -> Iterator[None]:
     """Turn what a person must act on into one sentence and its exit code; the rest is raised."""
     try:
         yield
-    except (TaskRefused, FileExistsError) as problem:
+    except (TaskRefused, FileExistsError, BlobLost) as problem:
         _fail(problem, Exit.FAILED)
     except (NoSuchEnvironment, CannotStart, AgentsError, ValueError) as problem:
         _fail(problem, Exit.USAGE)
-    except MachineFault as problem:
+    except (MachineFault, Busy) as problem:
         _fail(problem, Exit.MACHINE)
     except (OperationalError, ProgrammingError) as problem:
         _fail(f"the database: {problem}; try `python manage.py migrate`, then `doctor`", Exit.MACHINE)

@@ -15,7 +15,7 @@ from lineages.library.importing import import_folders
 from lineages.library.models import Environment
 from lineages.management.commands._output import Exit, leave, plain_errors, progress
 from lineages.management.commands.evolve import evolutions_from, exit_code, show, tell
-from lineages.management.commands.serve import serve
+from lineages.management.commands.serve import address, serve
 
 SEED = "log-forensics"
 GENERATIONS = 3
@@ -27,7 +27,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--no-serve", action="store_true", help="stop after the table")
-        parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT")
+        parser.add_argument("--bind", type=address, default="127.0.0.1:8000", metavar="HOST:PORT")
 
     def handle(self, *args: Any, **options: Any) -> None:
         progress("preparing the database")

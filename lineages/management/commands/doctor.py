@@ -79,6 +79,8 @@ def sandbox() -> Finding:
         backend.check()
     except SandboxError as problem:
         return Finding("sandbox", "problem", str(problem))
+    except DatabaseError:  # whether Docker was used before is in there
+        return Finding("sandbox", "note", "can be told once the database answers")
     if backend.provisional:
         return Finding(
             "sandbox", "note", f"{backend.identity()}: its evidence is provisional, a Docker engine's is not"

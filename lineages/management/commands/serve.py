@@ -29,11 +29,19 @@ class Command(BaseCommand):
     help = "Serve the dashboard and run a worker, with the embedded broker where none is configured."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT")
+        parser.add_argument("--bind", type=address, default="127.0.0.1:8000", metavar="HOST:PORT")
 
     def handle(self, *args: Any, **options: Any) -> None:
         call_command("migrate", verbosity=0)
         leave(serve(options["bind"]))
+
+
+def address(text: str) -> str:
+    """An argument of the form HOST:PORT. Raises `ValueError`, which argparse turns into its sentence."""
+    host, _, port = text.rpartition(":")
+    if not (host and port.isdecimal() and 0 < int(port) < 65536):
+        raise ValueError(text)
+    return text
 
 
 def serve(bind: str) -> Exit:

@@ -45,7 +45,7 @@ class Command(BaseCommand):
                 raise
             progress(f"verifying {snapshot.digest[:12]} in {subject.backend.name}")
             audit = audits.open_audit(snapshot, subject, profile=options["profile"], parent=parent)
-            audits.run(audit, subject)
+            run_here(audit, subject)
         verdict, code = VERDICTS[Audit.Status(audit.status)]
         if options["json"]:
             emit(as_json(options["target"], audit, verdict))
@@ -63,6 +63,15 @@ class Command(BaseCommand):
         self.stdout.write(f"{verdict}{note}")
 
 
+def run_here(audit: Audit, subject: Subject) -> None:
+    """Run it in this process; interrupted, it is given up, since nobody will come back to it."""
+    try:
+        audits.run(audit, subject)
+    except KeyboardInterrupt:
+        audits.abandon(audit, "verify was interrupted")
+        raise
+
+
 def subject_for(target: str) -> tuple[Snapshot, Snapshot | None, Subject]:
     """The stored content of a target, its parent's if it has one, and what the gates judge."""
     path = Path(target)
@@ -72,7 +81,10 @@ def subject_for(target: str) -> tuple[Snapshot, Snapshot | None, Subject]:
         for warning in intake.warnings:
             progress(f"warning: {warning}")
         snapshot = store(intake.task)
-        return snapshot, None, audits.subject_of(snapshot, offline, ENVIRONMENT_RUBRIC.version)
+        subject = audits.subject_of(snapshot, offline, ENVIRONMENT_RUBRIC.version)
+        if subject.backend.provisional:
+            progress(f"warning: {subject.backend.name} is for tasks that you trust; use Docker for others")
+        return snapshot, None, subject
     environment = find(target)
     parent = environment.parent.snapshot if environment.parent else None
     return environment.snapshot, parent, of_environment(environment, offline)

@@ -1,0 +1,111 @@
+"""The doctor: one sentence for each thing that an installation needs, whatever state it is in."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineages.management.commands import doctor
+from tests.lineages.test_cli import Said, run, shell
+
+__all__ = ["run"]  # the fixture
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SUBJECTS = ["python", "database", "broker", "sandbox", "docker", "disk"]
+NOWHERE = "unix:///nowhere/docker.sock"
+
+
+def states(said: Said) -> dict[str, str]:
+    return {finding["subject"]: finding["state"] for finding in said.json["findings"]}
+
+
+def says(said: Said, subject: str) -> str:
+    return next(finding["says"] for finding in said.json["findings"] if finding["subject"] == subject)
+
+
+def fresh(folder: Path, **environment: str) -> Said:
+    """The doctor on a machine where nothing was set up, in the product's own settings."""
+    return shell(
+        "doctor",
+        "--json",
+        DJANGO_SETTINGS_MODULE="envevo_site.settings",
+        **{
+            "ENVEVO_VAR": str(folder),
+            "ENVEVO_DATABASE_URL": f"sqlite:///{folder}/none.sqlite3",
+            "ENVEVO_REDIS_URL": "",
+            "ENVEVO_SANDBOX": "auto",
+            "DOCKER_HOST": NOWHERE,
+            **environment,
+        },
+    )
+
+
+def test_every_part_is_looked_at_in_a_sentence(run: Any) -> None:
+    said = run("doctor", "--json")
+
+    assert [finding["subject"] for finding in said.json["findings"]] == SUBJECTS
+    assert all(finding.keys() == {"subject", "state", "says"} for finding in said.json["findings"])
+    assert all(finding["says"] for finding in said.json["findings"])
+    assert said.code == (3 if "problem" in states(said).values() else 0)
+    assert states(said)["database"] == "ok"
+
+
+def test_people_read_a_line_for_each(run: Any) -> None:
+    lines = run("doctor").out.splitlines()
+
+    assert [line.split()[1] for line in lines] == SUBJECTS
+    assert {line.split()[0] for line in lines} <= {"ok", "note", "problem"}
+
+
+def test_bubblewrap_is_enough_but_its_evidence_is_provisional(run: Any) -> None:
+    said = run("doctor", "--json")
+
+    assert states(said)["sandbox"] == "note"
+    assert "provisional" in says(said, "sandbox")
+
+
+def test_a_fresh_machine_is_told_to_migrate_and_to_nothing_else(tmp_path: Path) -> None:
+    said = fresh(tmp_path)
+
+    assert "Traceback" not in said.err
+    assert said.code == 3
+    assert [subject for subject, state in states(said).items() if state == "problem"] == ["database"]
+    assert states(said)["broker"] == states(said)["sandbox"] == states(said)["docker"] == "note"
+    assert "manage.py migrate" in says(said, "database")
+    assert "embedded Redis runs while" in says(said, "broker")
+
+
+def test_a_machine_with_everything_broken_is_told_all_of_it_at_once(tmp_path: Path) -> None:
+    said = fresh(
+        tmp_path,
+        ENVEVO_DATABASE_URL="postgresql://nobody:x@127.0.0.1:1/none",
+        ENVEVO_REDIS_URL="redis://127.0.0.1:1/0",
+        ENVEVO_SANDBOX="docker",
+    )
+
+    assert "Traceback" not in said.err
+    assert said.code == 3
+    assert {subject for subject, state in states(said).items() if state == "problem"} == {
+        "database", "broker", "sandbox",
+    }  # fmt: skip
+    assert "ENVEVO_DATABASE_URL" in says(said, "database")
+    assert "ENVEVO_REDIS_URL" in says(said, "broker")
+
+
+def test_a_full_disk_is_a_problem_that_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage("/")._replace(free=2**30)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+
+    finding = doctor.disk()
+
+    assert (finding.state, finding.says.split()[:2]) == ("problem", ["1.0", "GiB"])
+    assert "ENVEVO_VAR" in finding.says
+
+
+@pytest.mark.docker
+def test_an_engine_that_answers_is_seen(run: Any) -> None:
+    assert states(run("doctor", "--json"))["docker"] == "ok"
