@@ -140,8 +140,13 @@ _FRESH: dict[str, Any] = {"lease_token": "", "lease_until": None, "retry_at": No
 
 
 def cancel(row: Leased, to: str, *, reason: str, by: User | None = None) -> None:
-    """Move a row out of a worker's hands: like `move`, whoever holds it. The holder's next write fails."""
+    """Move a row out of a worker's hands: like `move`, whoever holds it. The holder's next write fails.
+
+    Raises `Stale` when the row has ended meanwhile.
+    """
     row.refresh_from_db()
+    if to not in row.TRANSITIONS.get(row.status, frozenset()):
+        raise Stale(f"{row.kind} {row.pk} is already {row.status}")
     move(row, to, token=row.lease_token, reason=reason, by=by)
 
 

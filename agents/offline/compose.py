@@ -21,7 +21,17 @@ from typing import Any
 
 import tomlkit
 
-from agents.composition import HELD, OVERLAY, SEED_SOLVE, SEED_STEP, SEED_TEST, SEED_UNIT, STEPS, UNITS
+from agents.composition import (
+    HELD,
+    OVERLAY,
+    SEED_SOLVE,
+    SEED_STEP,
+    SEED_TEST,
+    SEED_UNIT,
+    STEPS,
+    UNITS,
+    is_frame,
+)
 from agents.offline.contexts import (
     below,
     brought,
@@ -159,7 +169,9 @@ class Composer:
             key=placement.use.key,
             solution_block=step,
             test_units=(unit,),
-            environment_paths=tuple(sorted(path for path in changed if path.startswith("environment/"))),
+            environment_paths=tuple(
+                sorted(path for path in changed if path.startswith("environment/") and not is_frame(path))
+            ),
             requirement=placement.requirement,
         )
 
@@ -182,25 +194,21 @@ class Composer:
         self._hold(subject)
 
     def _hold(self, subject: Subject) -> None:
-        """Keep the pristine bytes for the verifier, but not where its image would put them."""
-        context = under(self.files, "tests")
-        verifier = self.files[VERIFIER_DOCKERFILE].data.decode()
-        path = copies(verifier, context).files.get(subject.path)
-        if path is not None:
-            self._move_aside(verifier, context, path)
-        self.files[HELD + subject.path] = TaskFile(subject.data)
+        """Keep the pristine bytes for the verifier, but not where its image would put them.
 
-    def _move_aside(self, verifier: str, context: Mapping[str, TaskFile], path: str) -> None:
-        if path.startswith(f"{PRISTINE_FOLDER}/"):
-            take_away(self.files, "tests", path)
-            return
-        # A seed's own verifier: its tests may read the file in tests/, so only the copying ends.
-        text = without_landing(verifier, context, path)
-        if text is None:
-            raise CannotBuild(
-                f"the verifier's own Dockerfile brings {path} along in a way that cannot be undone"
-            )
-        self.files[VERIFIER_DOCKERFILE] = replace(self.files[VERIFIER_DOCKERFILE], data=text.encode())
+        The files themselves stay where they are in tests/: the seed's own tests may read them there.
+        """
+        context = under(self.files, "tests")
+        verifier = self.files[VERIFIER_DOCKERFILE]
+        path = copies(verifier.data.decode(), context).files.get(subject.path)
+        if path is not None:
+            text = without_landing(verifier.data.decode(), context, path, subject.path)
+            if text is None:
+                raise CannotBuild(
+                    f"the verifier's own Dockerfile brings {path} in a way that cannot be undone"
+                )
+            self.files[VERIFIER_DOCKERFILE] = replace(verifier, data=text.encode())
+        self.files[HELD + subject.path] = TaskFile(subject.data)
 
     def _add_artifacts(self, paths: Iterable[str]) -> None:
         for path in paths:

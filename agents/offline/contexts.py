@@ -80,19 +80,34 @@ def brought(dockerfile: str, context: Mapping[str, TaskFile]) -> list[str]:
     return sorted(frozenset[str]().union(*(matched(source, context) for source in sources)))
 
 
-def without_landing(dockerfile: str, context: Mapping[str, TaskFile], path: str) -> str | None:
-    """The Dockerfile without the one source that names `path` alone; None if there is not exactly one."""
-    found = [
-        (copy, source)
-        for copy in local_copies(dockerfile)
-        for source in copy.sources
-        if matched(source, context) == {path}
-    ]
-    if len(found) != 1:
-        return None
-    copy, dropped = found[0]
-    live = tuple(source for source in copy.sources if source != dropped)
-    return _edited(dockerfile, {copy.start: (copy.end, replace(copy, sources=live).line() if live else "")})
+def without_landing(dockerfile: str, context: Mapping[str, TaskFile], path: str, landing: str) -> str | None:
+    """The Dockerfile that copies all it did but `path` to `landing`; None where no single edit does that."""
+    for copy in local_copies(dockerfile):
+        for source in copy.sources:
+            brings = matched(source, context)
+            if path not in brings or "$" in source:
+                continue
+            lines = "".join(_without(copy, source, sorted(brings - {path})))
+            edited = _edited(dockerfile, {copy.start: (copy.end, lines)})
+            if copies(edited, context).files.get(landing) != path:
+                return edited
+    return None
+
+
+def _without(copy: Copy, source: str, kept: list[str]) -> Iterator[str]:
+    """The instruction with one source replaced by the files that are kept of it, folder by folder."""
+    others = tuple(other for other in copy.sources if other != source)
+    if others:
+        yield replace(copy, sources=others).line()
+    named = [part for part in _relative(source).split("/") if part]
+    folders: dict[str, list[str]] = {}
+    for path in kept:
+        # A folder's content is copied, so what the source names itself is no part of where files land.
+        inside = path.split("/")[len(named) : -1]
+        folders.setdefault("/".join(inside), []).append(path)
+    for folder, paths in folders.items():
+        into = "/".join(filter(None, (copy.target.rstrip("/"), folder))) + "/"
+        yield replace(copy, sources=tuple(paths), target=into).line()
 
 
 def take_away(files: MutableMapping[str, TaskFile], root: str, path: str) -> None:

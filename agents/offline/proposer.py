@@ -75,7 +75,7 @@ def _learnt(brief: Brief) -> list[str]:
     named = [
         ALSO.get(failure.criterion, failure.criterion) for each in judgements for failure in each.failures
     ]
-    return list(RULES) if len(judgements) > 1 or not set(named) <= {*RULES, *UNTAUGHT} else named
+    return list(RULES) if len(brief.history) > 1 or not set(named) <= {*RULES, *UNTAUGHT} else named
 
 
 def _plan(brief: Brief, choices: list[Choice], rng: Random) -> PlanDraft | None:

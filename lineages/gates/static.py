@@ -8,7 +8,8 @@ from lineages.gates.base import WHOLE_TASK, Gate, Outcome, Result, Subject
 from sandboxes.dockerfile import PolicyViolation, check_policy
 from sandboxes.task import DOCKERFILE, INSTRUCTION, SOLVE, TEST, VERIFIER_DOCKERFILE, Task
 
-HIDDEN_PLACES = ("solution/", "tests/", "/solution", "/tests", "solve.sh", "test.sh")
+AROUND = "`'\"()[]{}<>,.;:!?*"
+OURS_ALONE = ("tests/", "solution/", "solve.sh", "test.sh")
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 LARGEST_INSTRUCTION = 64 * 1024
 
@@ -48,10 +49,17 @@ def _instruction(task: Task) -> Iterator[str]:
     if len(text) > LARGEST_INSTRUCTION:
         yield f"instruction.md has {len(text)} characters, more than {LARGEST_INSTRUCTION}: shorten it."
     for number, line in enumerate(text.splitlines(), start=1):
-        for place in HIDDEN_PLACES:
-            if place in line:
-                yield f"instruction.md:{number} names {place!r}, which a solver must not know: take it out."
-                break
+        for word in line.split():
+            name = word.strip(AROUND)
+            if _is_hidden(name, task):
+                yield f"instruction.md:{number} names {name!r}, which a solver must not know: take it out."
+
+
+def _is_hidden(name: str, task: Task) -> bool:
+    """Whether a word is a path of the tests or the solution, rather than one of the solver's own files."""
+    path = name.removeprefix("/")
+    ours = path.startswith(("tests/", "solution/")) and path in task
+    return ours or name.rstrip("/") in ("/tests", "/solution") or name in OURS_ALONE
 
 
 def _dockerfiles(task: Task) -> Iterator[str]:

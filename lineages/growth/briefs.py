@@ -43,7 +43,9 @@ def rng_seed(work: Work, attempt: Attempt) -> str:
 
 
 def judgement_of(plan: Plan) -> Judgement | None:
-    """The newest role's judgement on a plan, put together from its rows."""
+    """The newest role's judgement on a plan; None for a plan that a person sent back all the same."""
+    if plan.reviews.filter(decision=Review.Decision.CHANGES).exists():
+        return None
     review = plan.reviews.filter(user__isnull=True).order_by("-id").first()
     if review is None:
         return None

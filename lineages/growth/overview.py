@@ -142,7 +142,7 @@ def timeline(evolution: Evolution) -> list[Attempt]:
 
 
 def calls(evolution: Evolution) -> QuerySet[AgentCall]:
-    of_it = Q(attempt__evolution=evolution) | Q(audit__candidate__attempt__evolution=evolution)
+    of_it = Q(attempt__evolution=evolution) | Q(audit__candidates__attempt__evolution=evolution)
     return AgentCall.objects.filter(of_it).order_by("started_at", "id")
 
 
@@ -156,7 +156,7 @@ def progress(evolution: Evolution) -> dict[str, int]:
         "tried": _newest(Attempt, "evolution"),
         "planned": _newest(Plan, "attempt__evolution"),
         "built": _newest(Candidate, "attempt__evolution"),
-        "answered": _newest(GateResult, "audit__candidate__attempt__evolution"),
+        "answered": _newest(GateResult, "audit__candidates__attempt__evolution"),
         "plan_reviewed": _newest(Review, "plan__attempt__evolution"),
         "candidate_reviewed": _newest(Review, "candidate__attempt__evolution"),
         "asked": _newest(AgentCall, "attempt__evolution"),

@@ -133,7 +133,7 @@ def run(audit: Audit, subject: Subject, *also_held: Lease) -> None:
 
 def abandon(audit: Audit, reason: str) -> None:
     """Say of an audit that nobody will finish it; harmless when it has ended meanwhile."""
-    with contextlib.suppress(Stale, ValueError):
+    with contextlib.suppress(Stale):
         cancel(audit, Audit.Status.ABANDONED, reason=reason)
 
 

@@ -78,6 +78,17 @@ def regions(changes: Mapping[str, str | None] | None = None) -> Task:
     )
 
 
+SEPARATE: Mapping[str, str | None] = {
+    "task.toml": 'artifacts = ["/app/totals.txt"]\n'
+    + CONFIG.replace("brand_new_key", 'environment_mode = "separate"\nbrand_new_key'),
+    "tests/Dockerfile": "FROM debian:bookworm-slim\nWORKDIR /srv\nCOPY test.sh /tests/test.sh\n"
+    "COPY data/ /app/data/\n",
+    "tests/data/orders.csv": orders(),
+    "tests/data/readme.txt": "What the orders are checked against.\n",
+}
+"""Changes that make `regions` a task with a verifier of its own."""
+
+
 def solved_by(script: str) -> Task:
     """A task with some inputs of several kinds, and this solution."""
     return regions(

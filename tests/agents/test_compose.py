@@ -25,6 +25,7 @@ from tests.agents.tasks import (
     INSTRUCTION,
     LIST,
     ORDERS,
+    SEPARATE,
     SOLVE,
     TEST,
     TOTALS,
@@ -64,7 +65,7 @@ def test_what_is_taken_away_leaves_the_image_and_the_verifiers_own_place() -> No
 def test_a_folder_that_still_has_files_keeps_its_copy() -> None:
     child = child_of(regions({"environment/data/other.csv": "x\n"}))
     assert "COPY data/ /app/data/" in child.text("environment/Dockerfile")
-    assert "COPY pristine/data/ /app/data/" in child.text("tests/Dockerfile")
+    assert "COPY pristine/data/other.csv /app/data/" in child.text("tests/Dockerfile")
 
 
 def test_one_of_several_sources_is_taken_out_of_its_line() -> None:
@@ -128,20 +129,12 @@ def test_where_outputs_cannot_be_told_the_working_folder_is_graded(
 
 
 def test_a_separate_seed_keeps_its_verifier_and_its_artifacts(rewards: Callable[..., Rewards]) -> None:
-    seed = regions(
-        {
-            "task.toml": 'artifacts = ["/app/totals.txt"]\n'
-            + CONFIG.replace("timeout_sec = 30.0\nbrand", 'environment_mode = "separate"\nbrand'),
-            "tests/Dockerfile": "FROM debian:bookworm-slim\nWORKDIR /srv\n"
-            "COPY orders.csv /app/data/orders.csv\n"
-            "COPY test.sh /tests/test.sh\n",
-            "tests/orders.csv": orders(),
-        }
-    )
+    seed = regions(SEPARATE)
     parent = Grown.seed(seed)
     child, made = built(parent, plan_of(parent, "transcoded", "utf16", ORDERS))
-    assert child.task.text("tests/orders.csv") == orders()
+    assert child.task.text("tests/data/orders.csv") == orders()
     assert ORDERS not in copies(child.task.text("tests/Dockerfile"), child.task.under("tests")).files
+    assert "COPY data/readme.txt /app/data/" in child.task.text("tests/Dockerfile")
     assert not any(path.startswith(PRISTINE) for path in child.task.files)
     rewards(child.task, [made.bindings[0].solution_block]).assert_only_the_oracle_passes()
 

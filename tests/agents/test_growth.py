@@ -8,12 +8,17 @@ import pytest
 
 from agents.offline.objects import subjects
 from agents.plan import Direction, Effort
+from agents.rubrics import ENVIRONMENT_RUBRIC
 from lineages.edits import violations
+from lineages.gates import build, conformance, invalid_test, kept_tests, oracle, rubrics, static
+from lineages.gates.base import Result, Subject
+from sandboxes.base import Backend
 from sandboxes.task import Task
-from sandboxes.trial import Solver, Trial, TrialOutcome, oracle
-from tests.agents.conftest import output
+from sandboxes.trial import Solver, Trial, TrialOutcome
+from sandboxes.trial import oracle as reference
+from tests.agents.conftest import LIMITS, output
 from tests.agents.growing import OFFLINE, Grown, Rewards, accepted, built, next_plan, plan_of
-from tests.agents.tasks import ORDERS, regions
+from tests.agents.tasks import LIST, ORDERS, SEPARATE, TOTALS, regions
 
 
 @pytest.mark.parametrize("effort", list(Effort))
@@ -22,7 +27,7 @@ def test_three_generations_in_a_row(effort: Effort, rewards: Callable[..., Rewar
     for _ in range(3):
         plan = next_plan(grown, effort, "three")
         assert plan is not None
-        assert violations(plan, grown.sequence) == []
+        assert violations(plan, grown.sequence, plan.direction, effort) == []
         child, made = built(grown, plan)
         assert [binding.key for binding in made.bindings] == [change.pair.key for change in plan.changes]
         assert OFFLINE.rubric_verifier.judge(child.task, plan, made.bindings).accepted
@@ -33,6 +38,45 @@ def test_three_generations_in_a_row(effort: Effort, rewards: Callable[..., Rewar
     assert grown.task.config.task.name == "envevo-tests/regions-g3"
 
 
+GATES = (static, build, kept_tests, oracle, invalid_test, conformance, rubrics)
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_every_gate_passes_when_all_inputs_are_taken_away_one_after_the_other(
+    separate: bool, bubblewrap: Backend
+) -> None:
+    grown = Grown.seed(regions(SEPARATE if separate else None))
+    for operator, variant, path in (
+        ("shuffled_parts", "by_revision", ORDERS),
+        ("encoded_text", "base64url_records", LIST),
+        ("sealed_archive", "tar_gz_sums", TOTALS),
+        ("pointer_chain", "arithmetic", "/app/handover/02-encoded-text/records.txt"),
+    ):
+        plan = plan_of(grown, operator, variant, path)
+        child, made = built(grown, plan)
+        subject = Subject(
+            task=child.task,
+            backend=bubblewrap,
+            limits=LIMITS,
+            labels={"test": "agents"},
+            judge=OFFLINE.rubric_verifier,
+            judge_name=OFFLINE.name,
+            rubric=ENVIRONMENT_RUBRIC.version,
+            parent=grown.task,
+            plan=plan,
+            bindings=made.bindings,
+        )
+        for gate in GATES:
+            outcome = gate.GATE.check(subject)
+            assert outcome.result is Result.PASSED, (
+                gate.GATE.name,
+                operator,
+                outcome.summary,
+                outcome.detail,
+            )
+        grown = child
+
+
 @pytest.mark.parametrize("direction", list(Direction))
 def test_a_generation_in_each_direction_at_each_effort(direction: Direction) -> None:
     parent = Grown.seed(regions())
@@ -40,7 +84,7 @@ def test_a_generation_in_each_direction_at_each_effort(direction: Direction) -> 
         for seed in ("a", "b", "c"):
             plan = accepted(parent, direction, effort, seed)
             assert plan is not None
-            assert violations(plan, parent.sequence) == []
+            assert violations(plan, parent.sequence, direction, effort) == []
             built(parent, plan)
 
 
@@ -99,11 +143,11 @@ def test_a_long_lineage_still_has_a_solution(
     """As deep as it goes, fifteen at most; only the last child is run, for it holds all steps before it."""
     grown = Grown.seed(regions())
     while grown.generation < 15 and (plan := next_plan(grown, effort, "long")) is not None:
-        assert violations(plan, grown.sequence) == []
+        assert violations(plan, grown.sequence, plan.direction, effort) == []
         grown, made = built(grown, plan)
         assert OFFLINE.rubric_verifier.judge(grown.task, plan, made.bindings).accepted
     assert grown.generation >= 8
-    trial = attempt(grown.task, oracle)
+    trial = attempt(grown.task, reference)
     assert trial.outcome is TrialOutcome.PASSED, output(trial)
 
 
