@@ -1,10 +1,10 @@
 """Where the parts of an evolved task lie, for those who write one and those who check it.
 
-    solution/solve.sh       runs solution/steps/NN-* in order; the seed's script is step 50
-    tests/test.sh           runs tests/units/NN-* and takes the least reward; the parent's test is unit 00
-    environment/overlay/    files delivered to the container, by absolute path
-    tests/pristine/         what the environment of a shared-mode seed was, for its separate verifier
-    tests/held/             the bytes of what was taken away, at their container path
+solution/solve.sh       runs solution/steps/NN-* in order; the seed's script is step 50
+tests/test.sh           runs tests/units/NN-* and takes the least reward; the parent's test is unit 00
+environment/overlay/    files delivered to the container, by absolute path
+tests/pristine/         what the environment of a shared-mode seed was, for its separate verifier
+tests/held/             the bytes of what was taken away, at their container path
 """
 
 from __future__ import annotations

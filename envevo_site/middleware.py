@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -35,7 +36,11 @@ class HtmxLoginMiddleware:
 def _page_of(request: HttpRequest) -> str:
     """The path of the page that the request was sent from, if it is one of ours; else the home page."""
     sent_from = request.htmx.current_url or request.headers.get("Referer", "")  # type: ignore[attr-defined]
-    if not url_has_allowed_host_and_scheme(sent_from, allowed_hosts={request.get_host()}):
+    try:
+        ours = {request.get_host()}
+    except DisallowedHost:
+        return "/"
+    if not url_has_allowed_host_and_scheme(sent_from, allowed_hosts=ours):
         return "/"
     parts = urlsplit(sent_from)
     path = f"{parts.path}?{parts.query}" if parts.query else parts.path

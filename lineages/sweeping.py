@@ -24,11 +24,16 @@ MOST = 500
 
 
 def sweep() -> None:
-    """Nudge all work that is free, and end what nobody holds or waits for: audits and sandboxes."""
+    """Nudge all work that is free, and tidy up."""
     for evolution in Evolution.objects.filter(Evolution.claimable()).order_by("status_since")[:MOST]:
         nudge(evolution, swept=True)
     for job in Job.objects.filter(Job.claimable()).order_by("pk")[:MOST]:
         jobs.nudge(job, swept=True)
+    tidy()
+
+
+def tidy() -> None:
+    """End what nobody holds or waits for: audits, and sandboxes on this machine."""
     for audit in Audit.objects.filter(Audit.claimable(), _forgotten()).exclude(pk__in=_wanted())[:MOST]:
         audits.abandon(audit, "nobody came back to it")
     try:

@@ -16,7 +16,11 @@ from sandboxes.files import TaskFile
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one sandbox may use. Sizes in mebibytes; `output_bytes` caps each kept stream of a command."""
+    """What one sandbox may use. Sizes in mebibytes; `output_bytes` caps each kept stream of a command.
+
+    `seconds` is the most that a trial gives one build or one command, whatever its task asks for. A task
+    that asks for less memory or processor than the backend can give out gets that least.
+    """
 
     memory_mb: int = 2048
     cpus: float = 1.0
@@ -24,6 +28,7 @@ class Limits:
     disk_mb: int = 4096
     output_bytes: int = 256 * 1024
     read_bytes: int = 256 * 1024 * 1024
+    seconds: float = 3 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,17 @@ class Image:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is at one path of a sandbox: a folder with all files and links below, or a single file or link.
+
+    `files` is keyed by absolute path. A link is told with its target as it is, wherever that leads.
+    """
+
+    folder: bool
+    files: Mapping[str, TaskFile]
+
+
 class Sandbox(Protocol):
     """A private file system in which commands run. Everything in it is lost when its context ends."""
 
@@ -83,7 +99,9 @@ class Sandbox(Protocol):
         signal n). `timeout` is in seconds; `cwd` and `user` default to the image's; `env` is added to the
         image's variables. Raises `TimedOut` (after every process of the sandbox was killed: the files stay,
         and another command may run), `OutOfMemory` (also when only a child of the command was ended),
-        `SandboxDied`, `Unsupported` for a user that the backend does not have.
+        `Unsupported` for a user that the backend or the image does not have, `SandboxDied` when the sandbox
+        was removed meanwhile, and plain `SandboxError` when the command ended the sandbox. Each carries what
+        was printed by then (`SandboxError.kept`). An exception of the caller's own ends the command too.
         """
 
     def write_files(self, files: Mapping[str, TaskFile], root: str) -> None:
@@ -97,8 +115,14 @@ class Sandbox(Protocol):
         """Regular files at, or below, the absolute `paths`, keyed by absolute path.
 
         A missing path gives nothing. Links and special files at or below a path are left out, never
-        followed. `exclude` holds shell patterns which, as for `tar --exclude`, match a path relative to its
-        root or the name of any part of it. Raises `SandboxError` above `Limits.read_bytes` in all.
+        followed. `exclude` holds patterns of GNU `tar --exclude`, about what is below a path. Raises
+        `SandboxError` above `Limits.read_bytes` in all.
+        """
+
+    def find(self, path: str, *, exclude: Sequence[str] = ()) -> Found | None:
+        """What is at the absolute `path`, read as by `read_files` but with links.
+
+        None where it is missing or a special file.
         """
 
     def stop(self) -> None:

@@ -36,7 +36,8 @@ def _no_bool(value: Any) -> Any:
     return value
 
 
-Seconds = Annotated[float, BeforeValidator(_no_bool), Field(gt=0, allow_inf_nan=False)]
+MAX_SECONDS = 7 * 24 * 3600
+Seconds = Annotated[float, BeforeValidator(_no_bool), Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)]
 Mebibytes = Annotated[int, BeforeValidator(_no_bool), Field(gt=0)]
 User = Annotated[str | int, BeforeValidator(_no_bool)]
 

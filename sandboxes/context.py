@@ -11,7 +11,7 @@ from sandboxes.files import TaskFile
 DOCKERFILE = "Dockerfile"
 
 
-def dockerfile_text(context: Mapping[str, TaskFile]) -> str:
+def dockerfile_text(context: Mapping[str, TaskFile], *, build_network: bool = False) -> str:
     """The text of the context's Dockerfile, which we would build.
 
     Raises `BuildFailed` when there is none, `Unsupported` when the policy refuses it.
@@ -20,7 +20,7 @@ def dockerfile_text(context: Mapping[str, TaskFile]) -> str:
         raise BuildFailed("There is no Dockerfile to build.")
     text = context[DOCKERFILE].data.decode("utf-8", "replace")
     try:
-        check_policy(text)
+        check_policy(text, build_network=build_network)
     except PolicyViolation as violation:
         raise Unsupported(f"This Dockerfile is not built here: {violation}.") from violation
     return text

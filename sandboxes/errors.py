@@ -8,11 +8,14 @@ SandboxesError
        ├─ Unsupported     this backend cannot do what the task needs (named)
        ├─ TimedOut        the time limit ended the command and everything it started
        ├─ OutOfMemory     the memory limit ended it
-       ├─ SandboxDied     the sandbox is gone: killed, removed, disk full
+       ├─ SandboxDied     the sandbox is gone: removed or swept, never by a command in it
        └─ MachineFault    no engine, no permission: the machine has to be mended, not the task
+            └─ NoSlot     all slots of the machine stayed taken (in `slots`)
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 
 class SandboxesError(Exception):
@@ -34,8 +37,22 @@ class TaskRefused(SandboxesError):
         return f"{where}: {self.reason}"
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a command had printed before it was cut short, as in `ExecResult`."""
+
+    stdout: bytes = b""
+    stderr: bytes = b""
+    cut: int = 0
+
+
 class SandboxError(SandboxesError):
-    """Something went wrong around a command; a command that merely fails is a result, not an error."""
+    """Something went wrong around a command; a command that merely fails is a result, not an error.
+
+    `kept` is what the command had printed by then, nothing where there was none.
+    """
+
+    kept = Kept()
 
 
 class BuildFailed(SandboxError):
@@ -63,7 +80,7 @@ class OutOfMemory(SandboxError):
 
 
 class SandboxDied(SandboxError):
-    """The sandbox is gone while it was in use."""
+    """The sandbox is gone while it was in use: removed from outside, which says nothing of the task."""
 
 
 class MachineFault(SandboxError):

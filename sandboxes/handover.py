@@ -1,6 +1,7 @@
 """What goes from the solver's sandbox to the verifier's: the declared artifacts, as Harbor 0.26 moves them.
 
-Of what Harbor moves, links inside a folder and empty folders do not arrive here: only regular files do.
+As there, only regular files, folders, and links that lead from one place of a folder to another arrive. Of
+empty folders only a declared one does.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sandboxes.base import Sandbox
+from sandboxes.base import Found, Sandbox
 from sandboxes.config import Artifact
 from sandboxes.errors import SandboxError, Unsupported
-from sandboxes.files import TaskFile
+from sandboxes.files import TaskFile, follow
 from sandboxes.transfer import absolute
 
 CONVENTION = "/logs/artifacts"  # Harbor hands this folder over without being told
 PLUMBING_SECONDS = 120
 ROOT = "0"
+MAX_LINKS = 8  # of an artifact's own path, one leading to the next
 
 # A solver that could write here would write the verdict.
 VERIFIERS_OWN = ("/tests", "/logs/verifier")
@@ -37,18 +39,19 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One declared artifact: its files by absolute path; none when it was not there."""
+    """One declared artifact: its files, and links below it, by absolute path. A folder may be empty."""
 
     source: str
+    folder: bool
     files: Mapping[str, TaskFile]
 
     @property
-    def is_file(self) -> bool:
-        return self.source in self.files
+    def there(self) -> bool:
+        return self.folder or bool(self.files)
 
 
 def collect(sandbox: Sandbox, declared: Sequence[Artifact]) -> list[Delivery]:
-    """Read the declared artifacts from a stopped sandbox; what is missing is a `Delivery` without files.
+    """Read the declared artifacts from a stopped sandbox; what is missing is a `Delivery` that is not there.
 
     Of overlapping entries the first wins. Raises `Unsupported` for an entry that would let the solver
     write the verifier's own folders, `SandboxError` when there is too much to read.
@@ -57,9 +60,45 @@ def collect(sandbox: Sandbox, declared: Sequence[Artifact]) -> list[Delivery]:
     for artifact in _with_convention(declared):
         source = _checked(artifact)
         if not any(_nested(source, earlier.source) for earlier in deliveries):
-            files = sandbox.read_files([source], exclude=artifact.exclude) if source.startswith("/") else {}
-            deliveries.append(Delivery(source, files))
+            deliveries.append(_delivery(sandbox, source, artifact.exclude))
     return deliveries
+
+
+def _delivery(sandbox: Sandbox, source: str, exclude: Sequence[str]) -> Delivery:
+    at = source
+    found = sandbox.find(at, exclude=exclude) if source.startswith("/") else None
+    for _ in range(MAX_LINKS):
+        target = _target(found, at)
+        if target is None:
+            break
+        at = target
+        found = sandbox.find(at, exclude=exclude)
+    if found is None or _target(found, at) or at != source and not found.folder:
+        return Delivery(source, folder=False, files={})  # Harbor hands over no link that leads to a file
+    files = {posixpath.relpath(path, at): file for path, file in found.files.items()}
+    kept = _without_stray_links(files)
+    return Delivery(source, found.folder, {_joined(source, path): file for path, file in kept.items()})
+
+
+def _joined(source: str, relative: str) -> str:
+    return source if relative == "." else posixpath.join(source, relative)
+
+
+def _target(found: Found | None, at: str) -> str | None:
+    """Where the way goes on when what was found is a link itself."""
+    link = found.files[at].link if found and at in found.files else None
+    return None if link is None else posixpath.normpath("/" + posixpath.join(posixpath.dirname(at), link))
+
+
+def _without_stray_links(files: Mapping[str, TaskFile]) -> dict[str, TaskFile]:
+    """Without links that are absolute, leave the folder, by name or when followed, or go in a circle."""
+    return {path: file for path, file in files.items() if file.link is None or _stays(files, path, file.link)}
+
+
+def _stays(files: Mapping[str, TaskFile], path: str, link: str) -> bool:
+    by_name = posixpath.normpath(posixpath.join(posixpath.dirname(path), link))
+    outside = by_name == ".." or by_name.startswith(("../", "/"))
+    return not outside and follow(files, path) is not None
 
 
 def _with_convention(declared: Sequence[Artifact]) -> Iterator[Artifact]:
@@ -90,14 +129,14 @@ def _nested(one: str, other: str) -> bool:
 
 def deliver(sandbox: Sandbox, deliveries: Sequence[Delivery]) -> None:
     """Put the artifacts at their own paths: a folder replaces what was there, a file comes beside it."""
-    there = [delivery for delivery in deliveries if delivery.files]
-    make_folders(sandbox, [each.source for each in there if not each.is_file], empty=True)
-    make_folders(sandbox, [posixpath.dirname(each.source) for each in there if each.is_file])
+    there = [delivery for delivery in deliveries if delivery.there]
+    make_folders(sandbox, [each.source for each in there if each.folder], empty=True)
+    make_folders(sandbox, [posixpath.dirname(each.source) for each in there if not each.folder])
     for delivery in there:
-        root = posixpath.dirname(delivery.source) if delivery.is_file else delivery.source
-        sandbox.write_files(
-            {posixpath.relpath(p, root): _as_data(f) for p, f in delivery.files.items()}, root
-        )
+        root = delivery.source if delivery.folder else posixpath.dirname(delivery.source)
+        files = {posixpath.relpath(p, root): _as_data(f) for p, f in delivery.files.items()}
+        if files:
+            sandbox.write_files(files, root)
 
 
 def _as_data(file: TaskFile) -> TaskFile:

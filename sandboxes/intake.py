@@ -307,7 +307,7 @@ def _check_supported(task: Task) -> None:
 
 def _check_dockerfile(path: str, text: str) -> None:
     try:
-        check_policy(text)
+        check_policy(text, build_network=True)  # whether builds have one is the backend's to say
     except PolicyViolation as violation:
         raise TaskRefused(path, violation.reason, violation.line) from None
 
@@ -331,4 +331,4 @@ def _not_run_here(config: TaskConfig) -> Iterator[str]:
         if getattr(config.environment, key):
             yield f"environment.{key} is kept in the task, but has no effect in runs here"
     if config.environment.docker_image:
-        yield "environment.docker_image is kept in the task, but runs here build environment/Dockerfile"
+        yield "environment.docker_image is what runs are made from; environment/Dockerfile is not built"

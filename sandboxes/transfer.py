@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import posixpath
+import re
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import translate
+from functools import lru_cache
 from typing import IO
 
+from sandboxes.base import Found
 from sandboxes.errors import SandboxError
 from sandboxes.files import TaskFile
 
@@ -84,13 +87,16 @@ def _add(archive: tarfile.TarFile, path: str, file: TaskFile) -> None:
 class Reading:
     """Collects the regular files of one or more archives under one size cap.
 
-    Links and special files are left out. `hard_links` lists paths that an archive only names as a
-    second link to a file (the reader asks for them one by one). Raises `SandboxError` above `limit` bytes.
+    Special files are left out, and links too unless `links` asks for them, as they are. A second name of
+    a file (a hard link) counts with its size, so that nobody multiplies files for nothing. Raises
+    `SandboxError` above `limit` bytes.
     """
 
-    def __init__(self, limit: int, exclude: Sequence[str] = ()) -> None:
+    def __init__(self, limit: int, exclude: Sequence[str] = (), *, links: bool = False) -> None:
         self.files: dict[str, TaskFile] = {}
-        self.hard_links: list[str] = []
+        self.links = links
+        self._folders: set[str] = set()
+        self._seconds: list[str] = []
         self._limit = limit
         self._exclude = exclude
         self._left = limit
@@ -115,30 +121,63 @@ class Reading:
         if self._members > MAX_MEMBERS:
             raise SandboxError(f"more than {MAX_MEMBERS:,} files and folders below {root}")
         path = absolute(posixpath.join(base, member.name))
-        if excluded(posixpath.relpath(path, root), self._exclude):
+        if path != root and excluded(posixpath.relpath(path, root), self._exclude):
             return
         if member.islnk():
-            self.hard_links.append(path)
+            self._second_name(path, absolute(posixpath.join(base, member.linkname)))
         elif member.isreg():
-            self.files[path] = TaskFile(self._data(archive, member, path), member.mode & 0o777)
+            self._count(path, member.size)
+            source = archive.extractfile(member)
+            data = b"" if source is None else source.read(member.size)
+            self.files[path] = TaskFile(data, member.mode & 0o777)
+        elif member.isdir():
+            self._folders.add(path)
+        elif member.issym() and self.links:
+            self.files[path] = TaskFile(link=member.linkname)
 
-    def _data(self, archive: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> bytes:
-        # The size is checked before a byte is read: a sparse file claims a terabyte and stores nothing.
-        if member.size > self._left:
+    def _second_name(self, path: str, first: str) -> None:
+        known = self.files.get(first)
+        if known is None:  # the first name was excluded, or is above the root
+            self._seconds.append(path)
+        else:
+            self._count(path, len(known.data))
+            self.files[path] = known
+
+    def _count(self, path: str, size: int) -> None:
+        # Before a byte is read: a sparse file claims a terabyte and stores nothing.
+        if size > self._left:
             raise SandboxError(f"{path}: the files to read are larger than {self._limit:,} bytes")
-        self._left -= member.size
-        source = archive.extractfile(member)
-        return b"" if source is None else source.read(member.size)
+        self._left -= size
+
+    def second_names(self) -> list[str]:
+        """Paths, each once, that an archive named only as second to a file it did not hold for us."""
+        found, self._seconds = self._seconds, []
+        return found
+
+    def found(self, path: str) -> Found | None:
+        """What is at `path`, of which an archive was taken."""
+        if path in self._folders:
+            return Found(folder=True, files=self.files)
+        return Found(folder=False, files=self.files) if path in self.files else None
 
 
 def excluded(relative: str, patterns: Sequence[str]) -> bool:
-    """Whether a pattern matches the path, one of its folders, or the name of one, as `tar --exclude` does."""
-    parts = relative.split("/")
-    prefixes = ["/".join(parts[: end + 1]) for end in range(len(parts))]
-    names = [*prefixes, *parts]
-    return any(
-        fnmatchcase(name, pattern.strip("/").removeprefix("./")) for pattern in patterns for name in names
-    )
+    """Whether GNU `tar --exclude=PATTERN -C ROOT .` leaves out the path `relative` to ROOT.
+
+    A pattern matches the member's whole name, which begins with "./", or what follows any slash of it, or
+    a folder on the way; its wildcards match slashes too.
+    """
+    member = f"./{relative}"
+    ends = [member, *(member[at + 1 :] for at, letter in enumerate(member) if letter == "/")]
+    return any(matches(end) for pattern in patterns for matches in _matchers(pattern) for end in ends)
+
+
+@lru_cache(maxsize=256)
+def _matchers(pattern: str) -> tuple[Callable[[str], object], ...]:
+    """Of the pattern itself and of all that is below what it matches."""
+    # The C library's shell patterns in Python's words: `\\x` quotes, `[^` is `[!`.
+    python = re.sub(r"\\(.)", lambda quoted: f"[{quoted[1]}]", pattern, flags=re.DOTALL).replace("[^", "[!")
+    return tuple(re.compile(translate(each)).match for each in (python, f"{python}/*"))
 
 
 class Chunks(io.RawIOBase):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from sandboxes.base import Backend, ExecResult, Image, Limits, Sandbox
+from sandboxes.base import Backend, ExecResult, Found, Image, Limits, Sandbox
 from sandboxes.config import EnvironmentConfig
 from sandboxes.digests import UploadRules
 from sandboxes.errors import (
@@ -30,7 +30,16 @@ from sandboxes.errors import (
     Unsupported,
 )
 from sandboxes.files import TaskFile
-from sandboxes.handover import CONVENTION, Delivery, collect, deliver, make_folders, run_plumbing, variables
+from sandboxes.handover import (
+    CONVENTION,
+    PLUMBING_SECONDS,
+    Delivery,
+    collect,
+    deliver,
+    make_folders,
+    run_plumbing,
+    variables,
+)
 from sandboxes.reward import REWARD_JSON, REWARD_TXT, Reward, reward_from_files
 from sandboxes.task import SOLVE, VERIFIER_DOCKERFILE, Task
 
@@ -46,6 +55,9 @@ COMPOSE = "environment/docker-compose.yaml"
 # orders its PATH otherwise (python:3.11 does) keeps it, or its interpreter would not be found.
 USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SYSTEM_FIRST = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
+
+IN_BASH = ("bash", "-c", '("$0")')
+HAS_BASH = ("/bin/sh", "-c", "command -v bash")
 
 REMOVE = 'rm -rf -- "$@"'
 MAKE_RUNNABLE = "[ ! -e /tests/test.sh ] || chmod +x /tests/test.sh"
@@ -66,7 +78,8 @@ class Trial:
     """A finished trial. `reward` is None unless the verifier ran to its end and left a legal one.
 
     `summary` is a sentence for a person. `commands` are the solver's and then the verifier's, in order;
-    `artifacts` what left the solver's sandbox; `log` the builder's output where an image did not build.
+    `artifacts` the files that left the solver's sandbox; `log` the builder's output where an image did not
+    build.
     """
 
     outcome: TrialOutcome
@@ -89,7 +102,8 @@ def run_trial(
     """Run one trial in fresh sandboxes.
 
     The task's memory, cpus and time limits hold; `limits` is the most that this machine gives. Whatever
-    the task does wrong is an outcome. Raises `MachineFault` and `SandboxDied`, which say nothing of it.
+    the task or its solver does wrong is an outcome. Raises `MachineFault` and `SandboxDied`, which say
+    nothing of it.
     """
     started = time.monotonic()
     run = _Run(backend, task, limits, labels)
@@ -107,7 +121,12 @@ def run_trial(
         summary=summary,
         weaker=not task.separate,
         commands=tuple(run.commands),
-        artifacts={path: file for delivery in run.deliveries for path, file in delivery.files.items()},
+        artifacts={
+            path: file
+            for delivery in run.deliveries
+            for path, file in delivery.files.items()
+            if file.link is None
+        },
         seconds=time.monotonic() - started,
         log=log,
     )
@@ -162,17 +181,19 @@ def oracle_without(blocks: Collection[str]) -> Solver:
         files = _uploaded(task, "solution") | {path.removeprefix("solution/"): NOTHING for path in blocks}
         files["solve.sh"] = _runnable(files["solve.sh"])
         sandbox.write_files(files, "/solution")
-        sandbox.exec(
-            ["/solution/solve.sh"],
-            timeout=_solver_seconds(task),
-            env={"DEBIAN_FRONTEND": "noninteractive", **variables(task.config.solution.env)},
-        )
+        env = {"DEBIAN_FRONTEND": "noninteractive", **variables(task.config.solution.env)}
+        _run_script(sandbox, "/solution/solve.sh", task.config.agent.timeout_sec or SOLVER_SECONDS, env)
 
     return solve
 
 
-def _solver_seconds(task: Task) -> float:
-    return task.config.agent.timeout_sec or SOLVER_SECONDS
+def _run_script(
+    sandbox: Sandbox, path: str, timeout: float, env: Mapping[str, str], user: str | None = None
+) -> None:
+    """As Harbor does: by bash, which also takes a script without a first line that names its shell."""
+    done = sandbox.exec([*IN_BASH, path], timeout=timeout, env=env, user=user)
+    if done.exit_code == 127 and not sandbox.exec(HAS_BASH, timeout=PLUMBING_SECONDS, cwd="/").ok:
+        raise Unsupported("There is no bash in this image, and solve.sh and test.sh are run by it.")
 
 
 def _uploaded(task: Task, folder: str) -> dict[str, TaskFile]:
@@ -227,10 +248,11 @@ def _phase(phase: _Phase) -> Iterator[None]:
 
 @dataclass
 class _Recorded:
-    """A sandbox that keeps the result of each command."""
+    """A sandbox that keeps the result of each command, and gives none more than `_most` seconds."""
 
     _inner: Sandbox
     _commands: list[ExecResult]
+    _most: float
 
     @property
     def image(self) -> Image:
@@ -246,14 +268,18 @@ class _Recorded:
         user: str | None = None,
     ) -> ExecResult:
         started_at, clock = datetime.now(UTC), time.monotonic()
+        # A script is told by its own path, without the shell around it.
+        told = (argv[-1],) if tuple(argv[:-1]) == IN_BASH else tuple(argv)
         try:
-            result = self._inner.exec(argv, timeout=timeout, cwd=cwd, env=env, user=user)
-        except (TimedOut, OutOfMemory) as limit:
-            seconds = time.monotonic() - clock
-            cut_short = ExecResult(tuple(argv), -1, b"", b"", 0, seconds, started_at, cut_short=str(limit))
-            self._commands.append(cut_short)
+            result = self._inner.exec(argv, timeout=min(timeout, self._most), cwd=cwd, env=env, user=user)
+        except SandboxError as error:
+            seconds, kept = time.monotonic() - clock, error.kept
+            self._commands.append(
+                ExecResult(told, -1, kept.stdout, kept.stderr, kept.cut, seconds, started_at, str(error))
+            )
             raise
-        self._commands.append(result)
+        if tuple(argv) != HAS_BASH:
+            self._commands.append(replace(result, argv=told))
         return result
 
     def write_files(self, files: Mapping[str, TaskFile], root: str) -> None:
@@ -261,6 +287,9 @@ class _Recorded:
 
     def read_files(self, paths: Sequence[str], *, exclude: Sequence[str] = ()) -> Mapping[str, TaskFile]:
         return self._inner.read_files(paths, exclude=exclude)
+
+    def find(self, path: str, *, exclude: Sequence[str] = ()) -> Found | None:
+        return self._inner.find(path, exclude=exclude)
 
     def stop(self) -> None:
         self._inner.stop()
@@ -286,11 +315,11 @@ class _Run:
             _phase(_Phase.TESTS),
             self.backend.open(image, self._capped(settings), labels=self.labels) as box,
         ):
-            make_folders(box, [LOGS, CONVENTION])
+            make_folders(box, [LOGS, CONVENTION], empty=True)
             deliver(box, self.deliveries)
             if not brings_its_tests(self.task):
                 box.write_files(_uploaded(self.task, "tests"), "/tests")
-            return self._run_tests(box, {})
+            return self._run_tests(box, {}, None)
 
     def shared(self, solver: Solver) -> Reward:
         config = self.task.config
@@ -301,7 +330,9 @@ class _Run:
             run_plumbing(fork, REMOVE, ["/tests", "/solution", LOGS])
             make_folders(fork, [LOGS])
             fork.write_files(_uploaded(self.task, "tests"), "/tests")
-            return self._run_tests(fork, _guarded(fork.image.env))
+            # The fork's own user is the agent's, whom the tests are not run as.
+            user = environment.user if config.verifier.user is None else str(config.verifier.user)
+            return self._run_tests(fork, _guarded(fork.image.env), user)
 
     def verdict(self, reward: Reward) -> tuple[TrialOutcome, str]:
         """Outcome and summary for a verifier that ran to its end."""
@@ -325,10 +356,11 @@ class _Run:
             return ""
         if not self.task.config.artifacts:
             return "The task declares no artifacts, so its tests see nothing of the solver's work."
-        missing = [each.source for each in self.deliveries if not each.files and each.source != CONVENTION]
+        missing = [each.source for each in self.deliveries if not each.there and each.source != CONVENTION]
         if not missing:
             return ""
-        arrived = "" if any(each.files for each in self.deliveries) else "No artifact arrived. "
+        some = any(each.files or each.there and each.source != CONVENTION for each in self.deliveries)
+        arrived = "" if some else "No artifact arrived. "
         return f"{arrived}Not there after the solver: {', '.join(missing)}."
 
     def _build_both(self) -> tuple[Image, Image]:
@@ -343,7 +375,7 @@ class _Run:
         return _result(environment, _Phase.ENVIRONMENT), _result(verifier, _Phase.VERIFIER)
 
     def _build(self, context: Mapping[str, TaskFile], settings: EnvironmentConfig) -> Image:
-        return self.backend.build(context, timeout=settings.build_timeout_sec)
+        return self.backend.build(context, timeout=min(settings.build_timeout_sec, self.limits.seconds))
 
     @contextmanager
     def _solving(self, environment: Image, solver: Solver) -> Iterator[Sandbox]:
@@ -352,8 +384,8 @@ class _Run:
         with _phase(_Phase.SOLVER):
             image = _configured(environment, settings, self.task.config.agent.user)
             with self.backend.open(image, self._capped(settings), labels=self.labels) as box:
-                make_folders(box, SOLVER_FOLDERS)
-                solver(self.task, _Recorded(box, self.commands))
+                make_folders(box, SOLVER_FOLDERS, empty=True)
+                solver(self.task, self._recorded(box))
                 self._solver_commands = len(self.commands)
                 box.stop()
                 yield box
@@ -361,13 +393,14 @@ class _Run:
     def _forked(self, box: Sandbox) -> AbstractContextManager[Sandbox]:
         return self.backend.fork(box, self._capped(self.task.config.environment), labels=self.labels)
 
-    def _run_tests(self, box: Sandbox, env: Mapping[str, str]) -> Reward:
+    def _recorded(self, box: Sandbox) -> _Recorded:
+        return _Recorded(box, self.commands, self.limits.seconds)
+
+    def _run_tests(self, box: Sandbox, env: Mapping[str, str], user: str | None) -> Reward:
         run_plumbing(box, MAKE_RUNNABLE)
         config = self.task.config.verifier
-        user = None if config.user is None else str(config.user)
-        _Recorded(box, self.commands).exec(
-            ["/tests/test.sh"], timeout=config.timeout_sec, env={**env, **variables(config.env)}, user=user
-        )
+        env = {**env, **variables(config.env)}
+        _run_script(self._recorded(box), "/tests/test.sh", config.timeout_sec, env, user)
         box.stop()
         left = box.read_files([posixpath.join(LOGS, name) for name in (REWARD_TXT, REWARD_JSON)])
         return reward_from_files({posixpath.basename(path): file.data for path, file in left.items()})

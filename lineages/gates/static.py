@@ -58,7 +58,7 @@ def _instruction(task: Task) -> Iterator[str]:
 def _is_hidden(name: str, task: Task) -> bool:
     """Whether a word is a path of the tests or the solution, rather than one of the solver's own files."""
     path = name.removeprefix("/")
-    ours = path.startswith(("tests/", "solution/")) and path in task
+    ours = path.startswith(("tests/", "solution/")) and (path in task or bool(task.under(path)))
     return ours or name.rstrip("/") in ("/tests", "/solution") or name in OURS_ALONE
 
 

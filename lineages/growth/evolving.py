@@ -149,7 +149,9 @@ def pause(evolution: Evolution, *, by: User | None) -> None:
 
 
 def resume(evolution: Evolution, *, by: User | None) -> None:
-    """Take work up again where it was."""
+    """Take work up again where it was. Raises `Stale` when there is none any more."""
+    if evolution.ended:
+        raise Stale(f"evolution {evolution.pk} is already {evolution.status}")
     if Evolution.objects.filter(pk=evolution.pk, paused_at__isnull=False).update(paused_at=None):
         _note(evolution, "resumed", by)
 

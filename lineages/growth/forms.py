@@ -50,6 +50,8 @@ class StartForm(forms.Form):
     )
     seed = forms.IntegerField(
         initial=0,
+        min_value=-(2**63),
+        max_value=2**63 - 1,
         required=False,
         help_text="The same seed draws the same order of directions and the same edits.",
     )

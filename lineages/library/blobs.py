@@ -54,8 +54,8 @@ def _place(digest: str) -> Path:
 
 
 def _write_once(place: Path, data: bytes) -> None:
-    if place.exists():
-        return
+    if place.exists() and place.read_bytes() == data:
+        return  # a damaged one is written anew
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, unfinished = tempfile.mkstemp(dir=place.parent, prefix=".unfinished-")
     try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from django.utils.text import slugify
 
 from agents.authors import author
@@ -22,6 +23,8 @@ from sandboxes.text import clean
 
 RACES = 10
 LONGEST_TITLE, LONGEST_SOURCE = 200, 500
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -64,23 +67,32 @@ def _nothing_there(path: Path) -> str:
 
 def _import_one(folder: Path, report: Report) -> None:
     try:
-        intake = read_folder(folder)
+        _take_in(folder, report)
     except TaskRefused as refusal:
         report.refused.append((folder, refusal))
-        return
-    for tries_left in reversed(range(RACES)):
-        known = _seed_of(intake.task)
-        if known:
-            report.unchanged.append(Imported(folder, known))
-            return
+    except (OSError, DatabaseError):
+        raise  # the disk or the database: no task is to blame
+    except Exception as problem:
+        log.exception("%s could not be taken in", folder)
+        reason = f"it cannot be taken in ({type(problem).__name__}: {problem})"
+        report.refused.append((folder, TaskRefused(str(folder), reason)))
+
+
+def _take_in(folder: Path, report: Report) -> None:
+    """Raises `TaskRefused`."""
+    intake = read_folder(folder)
+    known = _seed_of(intake.task)
+    if known is None:
         try:
             environment = plant(intake, folder.name, source=str(folder))
-        except IntegrityError:  # another import took the name, or the same task, just now: look again
-            if not tries_left:
-                raise
-        else:
             report.imported.append(Imported(folder, environment, tuple(intake.warnings)))
             return
+        except IntegrityError:
+            known = _seed_of(intake.task)
+            if known is None:
+                raise
+            # another import was faster with the same task
+    report.unchanged.append(Imported(folder, known))
 
 
 def _seed_of(task: Task) -> Environment | None:

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import IO
 
-from sandboxes.base import ExecResult, Image, Limits
+from sandboxes.base import ExecResult, Found, Image, Limits
 from sandboxes.bubblewrap.cgroups import Cgroup
 from sandboxes.bubblewrap.process import Process, launched
 from sandboxes.bubblewrap.view import MOUNT_POINTS, PATH, Tree, host_tools, isolated
 from sandboxes.capture import Capture
-from sandboxes.errors import SandboxError, Unsupported
+from sandboxes.errors import Kept, SandboxError, Unsupported
 from sandboxes.files import TaskFile
 from sandboxes.transfer import CHUNK, Reading, absolute, buffered, folders_above, pack, placed
 
@@ -30,11 +30,10 @@ IN_FOLDER = 'cd -- "$1" || exit 126; shift; unset OLDPWD; exec "$@"'
 UNPACK = """cd /box || exit 1
 for d do [ -d "$d" ] && [ ! -L "$d" ] || { rm -f -- "$d" && mkdir -m 755 -- "$d"; } || exit 1; done
 exec tar -x -p --no-same-owner -f -"""
-# A path that is missing or a link itself is left out; links below stay links in the archive.
+# Argument: a path, which may be missing. Links stay links in the archive.
 PACK = """cd /box || exit 2
-for p do shift; if [ -e "$p" ] && [ ! -L "$p" ]; then set -- "$@" "$p"; fi; done
-[ $# -gt 0 ] || exit 0
-exec tar -c --hard-dereference --no-xattrs -f - -- "$@" """
+[ -e "$1" ] || [ -L "$1" ] || exit 0
+exec tar -c --hard-dereference --no-xattrs -f - -- "$1" """
 CHANGED_MEANWHILE = 1  # tar's exit code for a file that was written to while it was read
 
 
@@ -71,7 +70,11 @@ class BubblewrapSandbox:
         stdout, stderr = Capture(self.limits.output_bytes), Capture(self.limits.output_bytes)
         started_at, started = datetime.now(UTC), time.monotonic()
         with self._process(command) as process:
-            code = process.finish(stdout, stderr, timeout)
+            try:
+                code = process.finish(stdout, stderr, timeout)
+            except SandboxError as error:
+                error.kept = Kept(stdout.kept, stderr.kept, stdout.cut + stderr.cut)
+                raise
         return ExecResult(
             argv=tuple(argv),
             exit_code=code,
@@ -100,10 +103,18 @@ class BubblewrapSandbox:
     def read_files(self, paths: Sequence[str], *, exclude: Sequence[str] = ()) -> Mapping[str, TaskFile]:
         reading = Reading(self.limits.read_bytes, exclude)
         for path in map(absolute, paths):
-            command = self._our_tool(PACK, ["." + path])
-            with self._process(command, stderr=subprocess.DEVNULL) as process:
-                _read(process, reading, path)
+            self._read(reading, path)
         return reading.files
+
+    def find(self, path: str, *, exclude: Sequence[str] = ()) -> Found | None:
+        reading = Reading(self.limits.read_bytes, exclude, links=True)
+        self._read(reading, absolute(path))
+        return reading.found(absolute(path))
+
+    def _read(self, reading: Reading, path: str) -> None:
+        command = self._our_tool(PACK, ["." + path])
+        with self._process(command, stderr=subprocess.DEVNULL) as process:
+            _read(process, reading, path)
 
     def stop(self) -> None:
         """Nothing lives between commands, so only one of another thread can be running."""
@@ -136,7 +147,11 @@ class BubblewrapSandbox:
         stderr: int = subprocess.PIPE,
     ) -> Iterator[Process]:
         """One at a time: two overlays over the same changes at once are undefined."""
-        with self._turn, launched(command, self.limits, self.cgroup, stdin=stdin, stderr=stderr) as process:
+        home = self.tree.folder
+        with (
+            self._turn,
+            launched(command, self.limits, self.cgroup, home, stdin=stdin, stderr=stderr) as process,
+        ):
             self._running.append(process)
             try:
                 yield process

@@ -15,6 +15,7 @@ from sandboxes.base import Limits
 
 CONTROLLERS = ("memory", "pids", "cpu")
 CPU_PERIOD = 100_000
+LEAST_QUOTA = 1000  # the kernel refuses less
 EMPTY_SECONDS = 5
 
 
@@ -126,7 +127,7 @@ class Cgroup:
 
 def _limit(folder: Path, limits: Limits) -> None:
     memory = str(limits.memory_mb << 20)
-    quota = str(int(limits.cpus * CPU_PERIOD))
+    quota = str(max(int(limits.cpus * CPU_PERIOD), LEAST_QUOTA))
     # Order matters on v1: memory+swap may never be below memory. A file that is missing is another version's.
     for name, value in (
         ("memory.limit_in_bytes", memory),

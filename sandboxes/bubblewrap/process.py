@@ -17,7 +17,7 @@ from sandboxes.base import Limits
 from sandboxes.bubblewrap.cgroups import Cgroup, homes
 from sandboxes.bubblewrap.view import PATH, lowered
 from sandboxes.capture import Capture
-from sandboxes.errors import MachineFault, OutOfMemory, SandboxDied, TimedOut
+from sandboxes.errors import MachineFault, OutOfMemory, SandboxDied, SandboxError, TimedOut
 from sandboxes.transfer import CHUNK
 
 KILL_SECONDS = 20
@@ -29,12 +29,16 @@ ENTER = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift;
 
 @dataclass(frozen=True)
 class Process:
-    """A running bwrap. `status` is the pipe on which it tells how the command inside ended."""
+    """A running bwrap. `status` is the pipe on which it tells how the command inside ended.
+
+    `home` is the folder of its sandbox.
+    """
 
     inner: subprocess.Popen[bytes]
     status: int
     limits: Limits
     cgroup: Cgroup
+    home: Path
     kills_before: int
 
     def finish(self, stdout: Capture, stderr: Capture, timeout: float) -> int:
@@ -53,8 +57,14 @@ class Process:
         if code < 0:
             raise SandboxDied(f"The sandbox was ended from outside by {signal.Signals(-code).name}.")
         if b'"exit-code"' not in os.read(self.status, STATUS_BYTES):
-            raise SandboxDied("The sandbox could not be entered; its folder or its control group is gone.")
+            self._raise_not_entered()
         return code
+
+    def _raise_not_entered(self) -> None:
+        if not all(folder.exists() for folder in (self.home, *self.cgroup.folders)):
+            raise SandboxDied("The sandbox could not be entered; its folder or its control group is gone.")
+        # All that is ours is in place, so a command before this one has taken away what a shell needs.
+        raise SandboxError("No command can run in this sandbox any more; its /bin/sh cannot be started.")
 
     def _wait_until_all_are_gone(self) -> None:
         """The namespace's first process dies with bwrap, all others with it, and then the pipes close."""
@@ -87,6 +97,7 @@ def launched(
     command: Sequence[str],
     limits: Limits,
     cgroup: Cgroup,
+    home: Path,
     *,
     stdin: IO[bytes] | int = subprocess.DEVNULL,
     stderr: int = subprocess.PIPE,
@@ -95,12 +106,11 @@ def launched(
     status, theirs = os.pipe()
     try:
         inner = _started(_limited(command, limits, cgroup, theirs), stdin, stderr, theirs)
-        try:
-            with inner:
-                yield Process(inner, status, limits, cgroup, cgroup.oom_kills())
+        with inner:  # waits at its end, so the command has to be ended before
+            try:
+                yield Process(inner, status, limits, cgroup, home, cgroup.oom_kills())
+            finally:
                 inner.kill()
-        finally:
-            inner.kill()
     finally:
         os.close(status)
 

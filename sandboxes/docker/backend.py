@@ -22,6 +22,7 @@ from sandboxes.files import TaskFile
 INSTANCE = "org.envevo.instance"
 CONTEXT = "org.envevo.context"
 FORK = "org.envevo.fork"
+FORK_TAG = "fork-"
 RUN = "org.envevo.run."  # prefix of the labels that callers give
 
 
@@ -51,7 +52,7 @@ class DockerBackend:
             self._engine.api.ping()
 
     def build(self, context: Mapping[str, TaskFile], *, timeout: float) -> Image:
-        dockerfile_text(context)
+        dockerfile_text(context, build_network=self._builder.network)
         digest = content_digest(context)
         tag = f"envevo/{self._instance}:{digest[:24]}"
         built = self._inspect(tag)
@@ -71,7 +72,7 @@ class DockerBackend:
     def fork(self, sandbox: Sandbox, limits: Limits, *, labels: Mapping[str, str]) -> Iterator[Sandbox]:
         assert isinstance(sandbox, DockerSandbox)
         sandbox.stop()
-        tag = f"fork-{secrets.token_hex(12)}"
+        tag = FORK_TAG + secrets.token_hex(12)
         name = f"envevo/{self._instance}:{tag}"
         try:
             self._commit(sandbox.name, tag, {**self._labels(labels), FORK: "1"})
@@ -88,8 +89,11 @@ class DockerBackend:
         stale = [each["Id"] for each in containers if not is_live(_given(each["Labels"]))]
         for container in stale:
             self._remove_container(container)
+        # A task's Dockerfile cannot give tags; labels it could.
+        ours = f"envevo/{self._instance}:{FORK_TAG}"
         for image in forks:
-            if not is_live(_given(image["Labels"])):
+            mine_alone = all(tag.startswith(ours) for tag in image["RepoTags"] or ())
+            if mine_alone and not is_live(_given(image["Labels"])):
                 self._remove_image(image["Id"])
         return len(stale)
 

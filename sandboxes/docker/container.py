@@ -12,17 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NoReturn
 
 import requests
 from docker import APIClient
+from docker.errors import APIError, create_api_error_from_http_exception
 from docker.types import LogConfig, Ulimit
 
-from sandboxes.base import ExecResult, Image, Limits
+from sandboxes.base import ExecResult, Found, Image, Limits
+from sandboxes.capture import Capture
 from sandboxes.docker.client import Engine
 from sandboxes.docker.seam import seam
-from sandboxes.docker.stream import WRAPPER, Attached, Ended, follow
-from sandboxes.errors import OutOfMemory, SandboxDied, TimedOut, Unsupported
+from sandboxes.docker.stream import WRAPPER, Attached, follow
+from sandboxes.errors import Kept, OutOfMemory, SandboxDied, SandboxError, TimedOut, Unsupported
 from sandboxes.files import TaskFile
 from sandboxes.transfer import CHUNK, Reading, absolute, buffered, folders_above, pack, placed
 
@@ -40,7 +42,18 @@ CAPABILITIES = (
 
 MODE_LINK = 1 << 27  # Go's os.ModeSymlink in the stat of the archive endpoint
 MODE_FOLDER = 1 << 31
+
+# Below these the engine makes no container, and a task that asks for less gets them.
+LEAST_MEMORY = 6 << 20
+LEAST_CPU_QUOTA = 1000
 CPU_PERIOD = 100_000
+
+IDLE = ("/bin/sh", "-c", "while :; do sleep 86400; done")
+TRANSFER_SECONDS = 300
+
+# The engine's words, with code 500, about a path on which a command has put a file or a circle of links.
+NO_USER = ("unable to find user", "unable to find group", "no matching entries")
+NOWHERE = ("not a directory", "too many links", "file name too long")
 
 # A command's stream may break off a moment before the engine knows that the whole container has ended.
 SETTLE_SECONDS = 2
@@ -48,7 +61,7 @@ SETTLE_SECONDS = 2
 
 def create(api: APIClient, name: str, image: str, limits: Limits, labels: Mapping[str, str]) -> None:
     """A container that is not started. Nothing of it depends on the image's own command."""
-    memory = limits.memory_mb << 20
+    memory = max(limits.memory_mb << 20, LEAST_MEMORY)
     file_size = limits.disk_mb << 20
     host = api.create_host_config(
         network_mode="none",
@@ -60,7 +73,7 @@ def create(api: APIClient, name: str, image: str, limits: Limits, labels: Mappin
         memswap_limit=memory,
         # A quota and not `nano_cpus`, which the engine refuses above the number of its processors.
         cpu_period=CPU_PERIOD,
-        cpu_quota=int(limits.cpus * CPU_PERIOD),
+        cpu_quota=max(int(limits.cpus * CPU_PERIOD), LEAST_CPU_QUOTA),
         pids_limit=limits.pids,
         # overlay2 on ext4 has no quota for a container, so the limit is on each file.
         ulimits=[
@@ -73,7 +86,7 @@ def create(api: APIClient, name: str, image: str, limits: Limits, labels: Mappin
     api.create_container(
         image,
         name=name,
-        entrypoint=["/bin/sh", "-c", "while :; do sleep 86400; done"],
+        entrypoint=list(IDLE),
         command=[],
         user="0:0",
         working_dir="/",
@@ -92,6 +105,7 @@ class DockerSandbox:
     name: str
     limits: Limits
     engine: Engine
+    _stops: int = 0
 
     def exec(
         self,
@@ -104,14 +118,21 @@ class DockerSandbox:
     ) -> ExecResult:
         """As `Sandbox.exec`. The time limit ends everything in the container, the files stay."""
         started_at, started = datetime.now(UTC), time.monotonic()
-        with seam("running a command"):
-            ended, code = self._run(argv, started + timeout, timeout, cwd or self.image.workdir, env, user)
+        stdout, stderr = Capture(self.limits.output_bytes), Capture(self.limits.output_bytes)
+        user = self.image.user if user is None else user
+        command = [cwd or self.image.workdir, *argv]
+        try:
+            with seam("running a command"):
+                code = self._run(command, {**self.image.env, **(env or {})}, user, timeout, stdout, stderr)
+        except SandboxError as error:
+            error.kept = Kept(stdout.kept, stderr.kept, stdout.cut + stderr.cut)
+            raise
         return ExecResult(
             argv=tuple(argv),
             exit_code=code,
-            stdout=ended.stdout.kept,
-            stderr=ended.stderr.kept,
-            cut=ended.stdout.cut + ended.stderr.cut,
+            stdout=stdout.kept,
+            stderr=stderr.kept,
+            cut=stdout.cut + stderr.cut,
             seconds=time.monotonic() - started,
             started_at=started_at,
         )
@@ -128,63 +149,81 @@ class DockerSandbox:
         reading = Reading(self.limits.read_bytes, exclude)
         with seam("reading files"):
             for path in map(absolute, paths):
-                self._read(reading, path, path)
+                self._read(reading, path, time.monotonic() + TRANSFER_SECONDS)
         return reading.files
+
+    def find(self, path: str, *, exclude: Sequence[str] = ()) -> Found | None:
+        reading = Reading(self.limits.read_bytes, exclude, links=True)
+        with seam("reading files"):
+            self._read(reading, absolute(path), time.monotonic() + TRANSFER_SECONDS)
+        return reading.found(absolute(path))
 
     def stop(self) -> None:
         with seam("stopping"):
             api = self.engine.api
             if self._running(api):
-                api.kill(self.name)
+                self._stops += 1
+                with _unless_ended():
+                    api.kill(self.name)
                 api.wait(self.name, condition="not-running")
 
     def _run(
         self,
-        argv: Sequence[str],
-        deadline: float,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        user: str,
         timeout: float,
-        cwd: str,
-        env: Mapping[str, str] | None,
-        user: str | None,
-    ) -> tuple[Ended, int]:
+        stdout: Capture,
+        stderr: Capture,
+    ) -> int:
+        deadline, stops = time.monotonic() + timeout, self._stops
         api = self.engine.api
-        if not self._running(api):
-            api.start(self.name)
-        marker = secrets.token_hex(16)
-        command = ["/bin/sh", "-c", WRAPPER, "sh", marker, cwd, *argv]
-        user = self.image.user if user is None else user
-        created = api.exec_create(
-            self.name, command, stdin=True, environment={**self.image.env, **(env or {})}, user=user
-        )
+        exec_id = self._prepared(api, ["/bin/sh", "-c", WRAPPER, "sh", *command], env, user)
         try:
-            with _attached(api, created["Id"]) as connection:
-                ended = follow(Attached(connection, deadline), marker, self.limits.output_bytes)
+            with _attached(api, exec_id) as connection:
+                ended = follow(Attached(connection, deadline), secrets.token_hex(16), stdout, stderr)
         except TimeoutError as error:
             self.stop()
             raise TimedOut(f"The command did not end within {timeout:g} seconds.", timeout) from error
-        return ended, self._exit_code(api, created["Id"], ended)
-
-    def _exit_code(self, api: APIClient, exec_id: str, ended: Ended) -> int:
+        except BaseException:  # a limit or an interrupt of the caller's: its command must not go on
+            with suppress(SandboxError):
+                self.stop()
+            raise
         if ended.oom_kills:
             raise OutOfMemory(f"The command went over the memory limit of {self.limits.memory_mb} MiB.")
         if ended.exit_code is not None:
             return ended.exit_code
+        self._check_alive(api, stopped=self._stops > stops)
+        return _code_without_wrapper(api, exec_id, (stdout.kept + stderr.kept).decode("utf-8", "replace"))
+
+    def _prepared(self, api: APIClient, command: Sequence[str], env: Mapping[str, str], user: str) -> str:
+        """The id of an exec in a running container that is not started itself."""
+        if not self._running(api):
+            api.start(self.name)
+        try:
+            exec_id: str = api.exec_create(self.name, command, stdin=True, environment=env, user=user)["Id"]
+        except APIError as error:
+            if error.status_code == 409 and not self._running(api):
+                raise Unsupported(self._why_idle_ended(api)) from error
+            raise
+        return exec_id
+
+    def _why_idle_ended(self, api: APIClient) -> str:
+        code = api.inspect_container(self.name)["State"]["ExitCode"]
+        return f"No command can run in this image: it ended as soon as it was started (exit code {code})."
+
+    def _check_alive(self, api: APIClient, *, stopped: bool) -> None:
+        """The stream broke off before the command's end. Raises where that was the container's end too."""
         deadline = time.monotonic() + SETTLE_SECONDS
         while (state := api.inspect_container(self.name)["State"])["Running"] and time.monotonic() < deadline:
             time.sleep(0.1)
         if state["OOMKilled"]:
             raise OutOfMemory(f"The sandbox went over the memory limit of {self.limits.memory_mb} MiB.")
+        if not state["Running"] and stopped:
+            raise SandboxDied("The sandbox was stopped while a command ran in it.")
         if not state["Running"]:
-            raise SandboxDied("The container ended while a command ran in it.")
-        return self._code_without_wrapper(api, exec_id, ended)
-
-    def _code_without_wrapper(self, api: APIClient, exec_id: str, ended: Ended) -> int:
-        """The wrapping shell did not reach its end: killed by its own command, or there is no shell."""
-        code = api.exec_inspect(exec_id)["ExitCode"]
-        said = (ended.stdout.kept + ended.stderr.kept).decode("utf-8", "replace")
-        if code in (126, 127) and "OCI runtime exec failed" in said:
-            raise Unsupported(f"No command can run in this image: {said.strip()}")
-        return 137 if code is None else int(code)
+            # It is still there, so nobody outside removed it: what ran inside ended it.
+            raise SandboxError("All processes of the sandbox were ended while a command ran in it.")
 
     def _running(self, api: APIClient) -> bool:
         return bool(api.inspect_container(self.name)["State"]["Running"])
@@ -215,14 +254,15 @@ class DockerSandbox:
         with self._archive(api, "HEAD", path) as response:
             return 0 if response is None else _mode_in(response)
 
-    def _read(self, reading: Reading, path: str, root: str) -> None:
-        with self._archive(self.engine.api, "GET", path) as response:
-            if response is None or _mode_in(response) & MODE_LINK:
-                return
-            with buffered(response.iter_content(CHUNK)) as stream:
-                reading.take(stream, base=posixpath.dirname(path), root=root)
-        while reading.hard_links:
-            self._read(reading, reading.hard_links.pop(), root)
+    def _read(self, reading: Reading, root: str, deadline: float) -> None:
+        paths = [root]
+        while paths:
+            path = paths.pop()
+            with self._archive(self.engine.api, "GET", path) as response:
+                if response is not None and (reading.links or not _mode_in(response) & MODE_LINK):
+                    with buffered(_until(deadline, response.iter_content(CHUNK), root)) as stream:
+                        reading.take(stream, base=posixpath.dirname(path), root=root)
+            paths += reading.second_names()
 
     @contextmanager
     def _archive(self, api: APIClient, method: str, path: str) -> Iterator[requests.Response | None]:
@@ -233,12 +273,57 @@ class DockerSandbox:
         """
         url = f"{api.base_url}/v{api.api_version}/containers/{self.name}/archive"
         with api.request(method, url, params={"path": path}, stream=True, timeout=api.timeout) as response:
-            if response.status_code == 404:
+            if response.ok:
+                yield response
+            elif response.status_code == 404 or _leads_nowhere(response):
                 self._running(api)  # raises if it is the container that is not found
                 yield None
             else:
-                response.raise_for_status()
-                yield response
+                _refuse(response)
+
+
+def _code_without_wrapper(api: APIClient, exec_id: str, said: str) -> int:
+    """The wrapping shell did not reach its end: killed by its own command, or never started.
+
+    Raises `Unsupported` where there is no shell or no such user.
+    """
+    code = api.exec_inspect(exec_id)["ExitCode"]
+    if code in (126, 127) and "OCI runtime exec failed" in said:
+        raise Unsupported(f"No command can run in this image: {said.strip()}")
+    if code == 126 and any(words in said for words in NO_USER):
+        raise Unsupported(f"No command can run as this user: {said.strip()}")
+    return 137 if code is None else int(code)
+
+
+def _until(deadline: float, chunks: Iterator[bytes], root: str) -> Iterator[bytes]:
+    for chunk in chunks:
+        if time.monotonic() > deadline:
+            raise SandboxError(f"{root} was not read within {TRANSFER_SECONDS} seconds.")
+        yield chunk
+
+
+def _leads_nowhere(response: requests.Response) -> bool:
+    # The answer to HEAD has no words; a write after it says what is wrong in its own.
+    head = response.request.method == "HEAD"
+    return response.status_code == 500 and (head or any(words in response.text for words in NOWHERE))
+
+
+def _refuse(response: requests.Response) -> NoReturn:
+    try:
+        response.raise_for_status()
+    except requests.HTTPError as error:
+        create_api_error_from_http_exception(error)
+    raise AssertionError("only called for an error")
+
+
+@contextmanager
+def _unless_ended() -> Iterator[None]:
+    """A container that has just ended by itself needs no stopping."""
+    try:
+        yield
+    except APIError as error:
+        if error.status_code != 409:
+            raise
 
 
 def _mode_in(response: requests.Response) -> int:

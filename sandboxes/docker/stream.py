@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 
 from sandboxes.capture import Capture
 
-# Arguments: marker, folder, command. It starts when it reads a line, because bytes that come together
-# with the HTTP header would be swallowed by docker-py's buffered reader. The kernel's own count of OOM
-# kills is read before and after: for an exec'd process State.OOMKilled stays false (measured, 20.10).
+# Arguments: folder, command. It starts when it reads a line, because bytes that come together with the
+# HTTP header would be swallowed by docker-py's buffered reader. That line is the marker: as an argument it
+# would stand in /proc for the command to read. The kernel's own count of OOM kills is read before and
+# after: for an exec'd process State.OOMKilled stays false (measured, 20.10).
 # The traps keep a `kill 0` of the command from ending the shell; a caught signal is not inherited.
 WRAPPER = r"""
 trap : HUP INT TERM
@@ -30,9 +31,9 @@ _envevo_ooms() {
     done <"$_envevo_f"
   done
 }
-_envevo_mark=$1 _envevo_cwd=$2
-shift 2
-read -r _envevo_go
+_envevo_cwd=$1
+shift
+read -r _envevo_mark
 _envevo_ooms
 _envevo_before=$_envevo_n
 if cd -- "$_envevo_cwd"; then unset OLDPWD; "$@" </dev/null; _envevo_code=$?; else _envevo_code=126; fi
@@ -44,11 +45,16 @@ read -r _envevo_go
 
 STDOUT, STDERR = 1, 2
 BLOCK = 1 << 16
+TRAILER_BYTES = 64  # an exit code and a count; whatever is longer is not ours
 
 
 @dataclass
 class Marked:
-    """One stream up to its marker; `trailer` is what stands behind the marker on its line."""
+    """One stream up to its marker; `trailer` is what stands behind the marker on its line.
+
+    A command that finds the marker out can print one of its own, which ends its stream there. Behind it at
+    most `TRAILER_BYTES` are waited for, so it gains neither memory nor time of ours.
+    """
 
     marker: bytes
     capture: Capture
@@ -64,9 +70,10 @@ class Marked:
             return
         self._pending += data
         before, found, behind = self._pending.partition(self.marker)
-        if found and b"\n" in behind:
+        if found and (b"\n" in behind[:TRAILER_BYTES] or len(behind) > TRAILER_BYTES):
             self.capture.feed(before)
-            self.trailer = behind.partition(b"\n")[0]
+            self.trailer = behind[:TRAILER_BYTES].partition(b"\n")[0]
+            self._pending = b""
         elif not found:
             keep = len(self.marker) - 1  # a marker may be cut in two by a frame
             self.capture.feed(self._pending[:-keep])
@@ -86,8 +93,8 @@ class Attached:
     deadline: float
     _buffer: bytearray = field(default_factory=bytearray)
 
-    def start(self) -> None:
-        self.connection.sendall(b"\n")
+    def start(self, marker: str) -> None:
+        self.connection.sendall(marker.encode() + b"\n")
 
     def frames(self) -> Iterator[tuple[int, bytes]]:
         """Pieces of output with their stream's number. Raises `TimeoutError` at the deadline."""
@@ -128,29 +135,28 @@ class Attached:
 class Ended:
     """How the command ended: its exit code and the OOM kills meanwhile; None where the shell died first."""
 
-    stdout: Capture
-    stderr: Capture
     exit_code: int | None
     oom_kills: int
 
 
-def follow(attached: Attached, marker: str, limit: int) -> Ended:
+def follow(attached: Attached, marker: str, stdout: Capture, stderr: Capture) -> Ended:
     """Start the command and read until both markers. Raises `TimeoutError` at the deadline."""
-    streams = {name: Marked(marker.encode(), Capture(limit)) for name in (STDOUT, STDERR)}
-    attached.start()
-    for stream, data in attached.frames():
-        streams[stream].feed(data)
-        if all(each.ended for each in streams.values()):
-            break
-    for each in streams.values():
-        each.close()
-    code, ooms = _numbers(streams[STDERR].trailer)
-    return Ended(streams[STDOUT].capture, streams[STDERR].capture, code, ooms)
+    streams = {STDOUT: Marked(marker.encode(), stdout), STDERR: Marked(marker.encode(), stderr)}
+    attached.start(marker)
+    try:
+        for stream, data in attached.frames():
+            streams[stream].feed(data)
+            if all(each.ended for each in streams.values()):
+                break
+    finally:
+        for each in streams.values():
+            each.close()
+    return _numbers(streams[STDERR].trailer)
 
 
-def _numbers(trailer: bytes | None) -> tuple[int | None, int]:
-    # The command can read the marker in /proc and print one of its own: only its own result suffers.
+def _numbers(trailer: bytes | None) -> Ended:
+    # Whoever reads the shell's memory finds the marker and can print one: only its own result suffers.
     parts = (trailer or b"").split()
-    if len(parts) != 2 or not all(part.isdigit() for part in parts):
-        return None, 0
-    return int(parts[0]), int(parts[1])
+    if len(parts) != 2 or not all(part.isdigit() for part in parts) or int(parts[0]) > 255:
+        return Ended(None, 0)
+    return Ended(int(parts[0]), int(parts[1]))

@@ -2,13 +2,12 @@
 
 from sandboxes.dockerfile.copying import Copies, copies
 from sandboxes.dockerfile.policy import PolicyViolation, check_policy
-from sandboxes.dockerfile.reading import Instruction, base_images, env, expand, instructions, runs, workdir
+from sandboxes.dockerfile.reading import Instruction, env, expand, instructions, runs, workdir
 
 __all__ = [
     "Copies",
     "Instruction",
     "PolicyViolation",
-    "base_images",
     "check_policy",
     "copies",
     "env",

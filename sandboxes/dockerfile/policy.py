@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from dockerfile_parse.parser import image_from
 
-from sandboxes.dockerfile.reading import Instruction, arguments, expand, instructions
+from sandboxes.dockerfile.reading import HEREDOC, Instruction, arguments, expand, instructions, words_of
 from sandboxes.errors import SandboxesError
 
 OUR_IMAGES = "envevo"
+OUR_LABELS = "org.envevo"
 # Reading takes the square of these; no honest Dockerfile comes near.
 MAX_CHARACTERS = 64 * 1024
 MAX_INSTRUCTIONS = 500
@@ -36,11 +37,13 @@ _IMAGE_ID = re.compile(r"(?:sha256:)?[0-9a-f]{4,64}")
 _READABLE_VARIABLE = re.compile(r"\$(?:\w+|\{\w+(?::?[-+][^{}$]*)?\})")
 
 
-def check_policy(text: str) -> tuple[str, ...]:
-    """Raises `PolicyViolation` for what we do not build; returns notes on what will not work here.
+def check_policy(text: str, *, build_network: bool = False) -> None:
+    """Raises `PolicyViolation` for what we do not build.
 
     Refused: `# syntax=` other than docker/dockerfile:1, another escape character, our own images and
-    image ids in FROM, `--from` and mounts, and RUN with `--network=host`, `--security` or `--device`.
+    image ids in FROM, `--from` and mounts, RUN with `--network=host`, `--security` or `--device`, our own
+    labels, here-documents with an odd delimiter, and, unless `build_network` says that builds may use the
+    network, ADD of a URL or a repository: the engine itself would fetch it, with the machine's network.
     """
     if len(text) > MAX_CHARACTERS:
         raise PolicyViolation(f"the Dockerfile has more than {MAX_CHARACTERS:,} characters", 1)
@@ -49,17 +52,16 @@ def check_policy(text: str) -> tuple[str, ...]:
         raise PolicyViolation(f"the Dockerfile has more than {MAX_INSTRUCTIONS} instructions", 1)
     _check_characters(lines)
     _check_directives(lines)
-    notes: list[str] = []
     known: dict[str, str] = {}
     building = False
     for step in _suspects(text):
         building = building or step.name == "FROM"
         if step.name == "ARG" and not building:  # FROM sees no other variables than these
             known |= arguments(step, known)
-        _check_step(step, known)
-        if step.name == "ADD" and "://" in step.value:
-            notes.append(f"line {step.line}: ADD fetches a URL; builds have no network here")
-    return tuple(notes)
+        for each in (step, *_triggers(step)):
+            _check_step(each, known)
+            if each.name == "ADD" and not build_network:
+                _check_sources(each)
 
 
 def _suspects(text: str) -> Iterator[Instruction]:
@@ -105,17 +107,58 @@ def _check_directive(line: str, number: int) -> None:
         raise PolicyViolation("an # escape= other than the backslash is not supported", number)
 
 
-def _check_step(step: Instruction, known: Mapping[str, str]) -> None:
+def _triggers(step: Instruction) -> Iterator[Instruction]:
+    """What an ONBUILD holds for later builds."""
     if step.name == "ONBUILD":
         for inner in instructions(step.value):
-            _check_step(replace(inner, line=step.line), known)
-    elif step.name == "FROM":
+            yield replace(inner, line=step.line)
+            yield from _triggers(inner)
+
+
+def _check_step(step: Instruction, known: Mapping[str, str]) -> None:
+    if step.name == "FROM":
         _check_base(step, known)
     elif step.name == "RUN":
         _check_run(step)
+    elif step.name == "LABEL":
+        _check_labels(step)
+    if step.name in ("RUN", "COPY", "ADD", "ONBUILD"):
+        _check_heredocs(step)
     image = step.flag("from")
     if step.name in ("COPY", "ADD") and image is not None:
         _check_image(image, step, "--from=")
+
+
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]*:/|[^/:]+@[^/:]+:", re.IGNORECASE)
+
+
+def _check_sources(step: Instruction) -> None:
+    """Of an ADD. The builder takes quotes off and fills variables in, in the JSON form too."""
+    if "://" in step.value:
+        raise PolicyViolation("ADD fetches from the network, which builds here do not have", step.line)
+    for word in (step.json or tuple(words_of(step.value)))[:-1]:
+        if "$" in word:
+            raise PolicyViolation(f"ADD {word}: a variable is not supported here, use COPY", step.line)
+        if _REMOTE.match(expand(word, {})):
+            raise PolicyViolation(f"ADD {word}: builds here have no network", step.line)
+
+
+def _check_labels(step: Instruction) -> None:
+    words = words_of(step.value)
+    names = words if words and "=" in words[0] else words[:1]
+    for name in (word.partition("=")[0] for word in names):
+        if "$" in name or expand(name, {}).lower().startswith(OUR_LABELS):
+            raise PolicyViolation(f"LABEL {name}: labels of this installation are not for images", step.line)
+
+
+_OPENS_HEREDOC = re.compile(r"\d*<<-?[^<]")
+
+
+def _check_heredocs(step: Instruction) -> None:
+    """Where the builder sees another end of a here-document than we do, it sees other instructions."""
+    for word in words_of(step.value):
+        if _OPENS_HEREDOC.match(word) and not HEREDOC.fullmatch(word):
+            raise PolicyViolation(f"{word}: this way to write a here-document is not supported", step.line)
 
 
 def _check_run(step: Instruction) -> None:

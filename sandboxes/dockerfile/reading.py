@@ -62,7 +62,7 @@ def instructions(text: str) -> tuple[Instruction, ...]:
 _COMMENT = re.compile(r"\s*#")
 # As BuildKit's: a line goes on after one backslash, but not after two.
 _GOES_ON = re.compile(r"(?:^|(?<=[^\\]))\\[ \t]*$")
-_HEREDOC = re.compile(r"(?:^|(?<=\s))\d*<<(-?)(['\"]?)(\w[\w.+-]*)\2")
+HEREDOC = re.compile(r"(?:^|(?<=\s))\d*<<(-?)(['\"]?)(\w[\w.+-]*)\2")
 
 
 def _instructions(lines: list[str]) -> Iterator[Instruction]:
@@ -98,7 +98,7 @@ def _logical_line(lines: list[str], at: int) -> tuple[str, int]:
 
 def _heredocs(value: str, lines: list[str], at: int) -> tuple[tuple[str, ...], int]:
     bodies: list[str] = []
-    for dash, _, word in _HEREDOC.findall(value):
+    for dash, _, word in HEREDOC.findall(value):
         end = _end_of_heredoc(lines, at, word, strip=bool(dash))
         if end is None:  # never closed, so it is no here-document
             continue
@@ -215,17 +215,6 @@ def expand(word: str, variables: Mapping[str, str]) -> str:
         return other if is_set else ""
 
     return WordSplitter(_MODIFIED.sub(filled, word), args={}, envs=variables).dequote()
-
-
-def base_images(text: str) -> tuple[str, ...]:
-    """The image of each FROM that does not name an earlier stage, in order, each once."""
-    names: set[str] = set()
-    images: dict[str, None] = {}
-    for stage in _stages(text):
-        if stage.base.lower() not in names:
-            images[stage.base] = None
-        names.add(stage.name)
-    return tuple(images)
 
 
 def workdir(text: str) -> str:

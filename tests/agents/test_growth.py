@@ -68,12 +68,8 @@ def test_every_gate_passes_when_all_inputs_are_taken_away_one_after_the_other(
         )
         for gate in GATES:
             outcome = gate.GATE.check(subject)
-            assert outcome.result is Result.PASSED, (
-                gate.GATE.name,
-                operator,
-                outcome.summary,
-                outcome.detail,
-            )
+            said = (gate.GATE.name, operator, outcome.summary, outcome.detail)
+            assert outcome.result is Result.PASSED, said
         grown = child
 
 

@@ -203,7 +203,6 @@ def test_asking_for_changes_hands_the_wish_to_the_proposer(waiting: Plan, ada: U
     assert Attempt.objects.get().outcome == Attempt.Outcome.OPEN
 
 
-@pytest.mark.xfail(strict=True, reason="briefs.judgement_of gives the role's approval of a plan sent back")
 def test_a_plan_that_a_person_sent_back_is_not_shown_as_accepted(
     waiting: Plan, ada: User, script: Script
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -278,9 +277,6 @@ def test_a_failed_evolution_may_be_cancelled(seed: Environment, ada: User) -> No
     assert fresh(evolution).status == "cancelled"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="lifecycle.cancel raises ValueError for a row that has ended meanwhile"
-)
 def test_cancelling_what_ends_at_that_moment_is_stale(seed: Environment, ada: User) -> None:
     evolution = begin(seed)
     attempt = Attempt.objects.create(evolution=evolution, ordinal=0, direction="length")
@@ -305,11 +301,6 @@ def test_cancelling_what_ends_at_that_moment_is_stale(seed: Environment, ada: Us
     assert fresh(evolution).status == "exhausted"
 
 
-@pytest.mark.xfail(
-    os.environ.get("ENVEVO_TEST_ON") == "postgres",
-    strict=True,
-    reason="evolving.cancel locks the attempt before the evolution, a worker the other way round: deadlock",
-)
 def test_cancelling_beside_a_worker_that_closes_its_attempt_stops_neither(
     seed: Environment, ada: User
 ) -> None:
@@ -381,7 +372,6 @@ def test_a_step_that_runs_when_its_evolution_is_paused_ends_first(seed: Environm
     assert claim(fresh(evolution)) is None
 
 
-@pytest.mark.xfail(strict=True, reason="evolving.continue_from makes the next evolution without the pause")
 def test_a_pause_holds_for_the_next_generation_too(seed: Environment, ada: User) -> None:
     evolution = step_to(begin(seed, generations=2, **LENGTH), "verifying")
     lease = claim(evolution)
@@ -526,9 +516,6 @@ def test_a_worker_that_was_away_too_long_stores_nothing_over_its_successor(
     assert (fresh(evolution).faults, evolution.attempts.count()) == (0, 1)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="loops.advance says that it can go on at once, and is nudged in a circle"
-)
 def test_while_another_audits_the_parent_an_evolution_waits(seed: Environment, script: Script) -> None:
     Audit.objects.update(status=Audit.Status.QUEUED)
     assert claim(Audit.objects.get()) is not None

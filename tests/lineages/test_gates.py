@@ -10,7 +10,17 @@ import pytest
 
 from agents.plan import Binding, Change, Judgement, Pair, PlanDraft, Sequence
 from agents.scripted import ACCEPT, REJECT
-from lineages.gates import all_gates, build, conformance, invalid_test, oracle, profile, rubrics, static
+from lineages.gates import (
+    all_gates,
+    build,
+    conformance,
+    invalid_test,
+    kept_tests,
+    oracle,
+    profile,
+    rubrics,
+    static,
+)
 from lineages.gates.base import Gate, Input, Outcome, Result, Subject, evidence
 from lineages.library import audits, machine
 from lineages.library.models import Audit, CommandRun
@@ -21,7 +31,7 @@ from sandboxes.files import TaskFile
 from sandboxes.task import Task
 from tests.tasks import FIRST_UNIT, words
 
-STANDARD = {"static", "build", "oracle", "invalid_test", "rubrics", "conformance"}
+STANDARD = {"static", "build", "oracle", "invalid_test", "rubrics", "conformance", "kept_tests"}
 
 
 @dataclass
@@ -80,12 +90,13 @@ BINDING = Binding(
     key="second",
     solution_block="solution/parts/second.sh",
     test_units=("tests/units/second.sh",),
-    environment_paths=(),
+    environment_paths=("environment/notes/second.txt",),
     requirement="Write the word ready to /app/out/second.",
 )
 STRAY = BINDING.model_copy(update={"key": "unplanned", "environment_paths": ("environment/extra",)})
 CHILD = {
     "instruction.md": f"{words().text('instruction.md')}{BINDING.requirement}\n",
+    "environment/notes/second.txt": "A second word is wanted.\n",
     "solution/parts/second.sh": "#!/bin/bash\nprintf ready > /app/out/second\n",
     "tests/units/second.sh": FIRST_UNIT.replace("first", "second"),
 }
@@ -150,7 +161,7 @@ CHANGES: dict[str, tuple[Callable[[Subject], Subject], set[str]]] = {
         {"static", "oracle", "rubrics", "conformance"},
     ),
     "tests": (changed_file("tests/units/first.sh", "true"), STANDARD),
-    "environment": (changed_file("environment/data.txt", "1"), STANDARD),
+    "environment": (changed_file("environment/data.txt", "1"), STANDARD - {"kept_tests"}),
     "config": (changed_file("task.toml", words().text("task.toml") + "# more\n"), STANDARD),
     "plan": (
         lambda one: replace(one, plan=PLAN.model_copy(update={"summary": "Other"})),
@@ -163,7 +174,7 @@ CHANGES: dict[str, tuple[Callable[[Subject], Subject], set[str]]] = {
     "no plan": (lambda one: replace(one, plan=None, bindings=()), {"rubrics", "conformance"}),
     "parent": (
         lambda one: replace(one, parent=words().replace({"README.md": TaskFile.text("x")})),
-        {"conformance"},
+        {"conformance", "kept_tests"},
     ),
     "judge": (lambda one: replace(one, judge_name="somebody"), {"rubrics"}),
     "rubric": (lambda one: replace(one, rubric="2" * 64), {"rubrics"}),
@@ -228,7 +239,9 @@ def test_a_profile_runs_every_gate_behind_those_it_waits_for() -> None:
 
 
 def test_the_fast_profile_is_part_of_the_standard_one() -> None:
-    assert {gate.name for gate in profile("fast")} == {"static", "build", "oracle", "invalid_test"}
+    assert {gate.name for gate in profile("fast")} == {
+        "static", "build", "oracle", "invalid_test", "kept_tests",
+    }  # fmt: skip
 
 
 def test_an_unknown_profile_names_those_that_exist() -> None:
@@ -262,9 +275,10 @@ LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 12\n"
 @pytest.mark.parametrize(
     ("changes", "finding"),
     [
-        ({"instruction.md": "Pass.\nSee /tests/test.sh.\n"}, "instruction.md:2 names 'tests/'"),
+        ({"instruction.md": "Pass.\nSee /tests/test.sh.\n"}, "instruction.md:2 names '/tests/test.sh'"),
         ({"instruction.md": "Read /tests first.\n"}, "instruction.md:1 names '/tests'"),
-        ({"instruction.md": "Read /solution/parts.\n"}, "instruction.md:1 names 'solution/'"),
+        ({"instruction.md": "Read (solution/parts/first.sh).\n"}, "names 'solution/parts/first.sh'"),
+        ({"instruction.md": "Look into `solution/`.\n"}, "instruction.md:1 names 'solution/'"),
         ({"instruction.md": "Run solve.sh.\n"}, "names 'solve.sh'"),
         ({"instruction.md": " \n\n"}, "instruction.md is empty: say what is to be done."),
         ({"instruction.md": "word " * 20_000}, "instruction.md has 100000 characters"),
@@ -313,9 +327,6 @@ def test_static_finds_nothing_in_a_good_task(changes: dict[str, str | None]) -> 
     assert findings(seed(changes)) == []
 
 
-@pytest.mark.xfail(
-    strict=True, reason="static looks for 'tests/' and 'solution/' anywhere, also inside other paths"
-)
 @pytest.mark.parametrize(
     "instruction",
     [
@@ -407,7 +418,9 @@ def bound(**changes: object) -> dict[str, object]:
         ({"solution/parts/second.sh": None}, {}, "second names solution/parts/second.sh, which"),
         ({"tests/units/second.sh": None}, {}, "second names tests/units/second.sh, which"),
         ({}, bound(environment_paths=("environment/x",)), "second names environment/x, which"),
-        ({"tests/units/second.sh": None}, bound(test_units=()), "second has no test unit"),
+        ({"environment/notes/second.txt": None}, bound(environment_paths=()), "nothing under environment/"),
+        ({}, {"bindings": (BINDING, BINDING)}, "second is bound 2 times"),
+        ({"tests/units/second.sh": None}, bound(test_units=()), "second has nothing under tests/"),
         ({"instruction.md": "Write the word.\n"}, {}, "does not state what second requires"),
         ({"environment/extra": "x"}, {}, "environment/extra was changed, but"),
         ({"tests/units/first.sh": "true"}, {}, "tests/units/first.sh was changed, but"),
@@ -431,17 +444,29 @@ def test_a_seed_has_nothing_to_conform_to() -> None:
 @pytest.mark.parametrize(
     ("changes", "fields"),
     [
-        ({}, bound(requirement="")),
+        pytest.param(
+            {},
+            bound(requirement=""),
+            marks=pytest.mark.xfail(strict=True, reason="every instruction states the empty requirement"),
+        ),
         ({"solution/parts/second.sh": None}, bound(solution_block="tests/units/second.sh")),
         (
             {"solution/parts/second.sh": None, "solution/parts/first.sh": None},
             bound(solution_block="solution/parts/first.sh"),
         ),
         ({"environment/extra": "x"}, {"bindings": (BINDING, STRAY)}),
+        ({}, bound(solution_block="solution/parts/first.sh")),
+        ({}, bound(test_units=("tests/units/first.sh",))),
     ],
-    ids=["empty requirement", "block is no solution", "block was removed", "binding of no pair"],
+    ids=[
+        "empty requirement",
+        "block is no solution",
+        "block was removed",
+        "binding of no pair",
+        "the parent's block",
+        "the parent's unit",
+    ],
 )
-@pytest.mark.xfail(strict=True, reason="conformance lets these pass the files, or raises ValueError")
 def test_conformance_refuses_a_binding_that_binds_nothing(
     changes: dict[str, str | None], fields: dict[str, object]
 ) -> None:
@@ -449,6 +474,55 @@ def test_conformance_refuses_a_binding_that_binds_nothing(
 
     assert outcome.result is Result.FAILED
     assert outcome.commands == ()
+
+
+# kept_tests, by the files alone
+
+
+CONFIG = words().text("task.toml")
+VERIFIER = words().text("tests/Dockerfile")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"tests/units/third.sh": "exit 0\n"},
+        {"tests/Dockerfile": f"{VERIFIER}COPY more /held/\n"},
+        {"task.toml": CONFIG.replace('["/app/out"]', '["/app/out", "/app/more"]')},
+        {"task.toml": CONFIG.replace("envevo-tests/words", "envevo-tests/words-g1")},
+    ],
+    ids=["as it is", "one more unit", "one more copy", "one more artifact", "another name"],
+)
+def test_a_child_may_ask_for_more(changes: dict[str, str | None]) -> None:
+    assert kept_tests.check(subject(changes)).result is Result.PASSED
+
+
+@pytest.mark.parametrize(
+    ("changes", "finding"),
+    [
+        (
+            {"tests/units/first.sh": "exit 0\n"},
+            "tests/units/first.sh is a test of the parent and was changed",
+        ),
+        ({"tests/units/first.sh": None}, "tests/units/first.sh is a test of the parent and was changed"),
+        ({"tests/test.sh": "echo 1 > /logs/verifier/reward.txt\n"}, "tests/test.sh is a test of the parent"),
+        ({"tests/Dockerfile": f"{VERIFIER}RUN rm -r /tests/units\n"}, "tests/Dockerfile:4 RUN is new"),
+        ({"tests/Dockerfile": f"{VERIFIER}ENV PATH=/held\n"}, "tests/Dockerfile:4 ENV is new"),
+        ({"task.toml": CONFIG.replace('["/app/out"]', '["/app"]')}, "no longer hands over '/app/out'"),
+        ({"task.toml": CONFIG.replace("timeout_sec = 30.0", "timeout_sec = 3.0")}, "task.toml differs from"),
+        ({"task.toml": CONFIG.replace('"separate"', '"shared"')}, "gives up the separate verifier"),
+    ],
+)
+def test_a_child_may_not_ask_for_less(changes: dict[str, str | None], finding: str) -> None:
+    outcome = kept_tests.check(subject(changes))
+
+    assert outcome.result is Result.FAILED
+    assert finding in outcome.detail
+
+
+def test_a_seed_has_no_tests_to_keep() -> None:
+    assert kept_tests.check(seed()).result is Result.NOT_APPLICABLE
 
 
 # rubrics
@@ -482,6 +556,19 @@ def audited(one: Subject) -> tuple[Audit, dict[str, str]]:
     audits.run(audit, one)
     audit.refresh_from_db()
     return audit, dict(audit.results.values_list("gate", "outcome"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_gate_that_breaks_is_an_error_with_its_reason() -> None:
+    class Broken:
+        def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
+            raise RuntimeError("out of words")
+
+    audit, outcomes = audited(seed(judge=Broken()))
+
+    assert outcomes["rubrics"] == "error"
+    assert audit.status == Audit.Status.ERROR
+    assert audit.results.get(gate="rubrics").summary == "The gate itself broke: RuntimeError: out of words"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 import time
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
 
-from django.db import OperationalError, ProgrammingError
+from django.db import DatabaseError, OperationalError, ProgrammingError
 
 from agents.roles import AgentsError
 from lineages.growth.evolving import CannotStart
@@ -19,6 +20,7 @@ from lineages.library.references import NoSuchEnvironment
 from lineages.lifecycle import Busy
 from sandboxes.errors import MachineFault, TaskRefused
 
+WRONG_PATH = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.ENOENT, errno.EISDIR, errno.ELOOP}
 STARTED = time.monotonic()
 
 
@@ -56,8 +58,10 @@ def plain_errors() -> Iterator[None]:
         _fail(problem, Exit.FAILED)
     except (NoSuchEnvironment, CannotStart, AgentsError, ValueError) as problem:
         _fail(problem, Exit.USAGE)
-    except (MachineFault, Busy) as problem:
+    except (MachineFault, Busy, DatabaseError) as problem:
         _fail(problem, Exit.MACHINE)
+    except OSError as problem:
+        _fail(problem, Exit.USAGE if problem.errno in WRONG_PATH else Exit.MACHINE)
     except (OperationalError, ProgrammingError) as problem:
         _fail(f"the database: {problem}; try `python manage.py migrate`, then `doctor`", Exit.MACHINE)
 

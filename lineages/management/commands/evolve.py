@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from agents.plan import Direction, Effort
+from lineages import sweeping
 from lineages.growth import loops
 from lineages.growth.evolving import ALL_DIRECTIONS, RecipeSettings, start
 from lineages.growth.models import Evolution, Recipe
@@ -32,6 +33,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         with plain_errors():
             machine.backend().check()
+            sweeping.tidy()
             parent = find(options["reference"])
             first = start(parent, settings_of(options), generations=options["generations"])
             last = loops.drive(first, tell=tell)

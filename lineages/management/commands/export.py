@@ -11,12 +11,19 @@ from lineages.management.commands._output import emit, plain_errors
 from sandboxes.bundle import BundleFormat
 
 
+def some_path(text: str) -> Path:
+    """An argument that names a path. Raises `ValueError` for none."""
+    if not text:
+        raise ValueError("empty")
+    return Path(text)
+
+
 class Command(BaseCommand):
     help = "Write an environment as a Harbor task: a folder or an archive."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("reference", metavar="REF")
-        parser.add_argument("--out", type=Path, required=True)
+        parser.add_argument("--out", type=some_path, required=True)
         parser.add_argument("--format", choices=[*BundleFormat], default=BundleFormat.DIR)
         parser.add_argument("--json", action="store_true", help="machine-readable answer on standard output")
 

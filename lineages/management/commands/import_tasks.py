@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from lineages.library.importing import Imported, Report, import_folders
 from lineages.management.commands._output import Exit, emit, leave, plain_errors
 from sandboxes.errors import TaskRefused
+from sandboxes.files import printable
 from sandboxes.text import clean
 
 
@@ -35,7 +36,7 @@ class Command(BaseCommand):
         for item in report.unchanged:
             self.stdout.write(f"unchanged  {item.environment.reference}  {clean(str(item.path))}")
         for path, refusal in report.refused:
-            self.stdout.write(clean(f"refused    {path}\n           {refusal}"))
+            self.stdout.write(clean(f"refused    {printable(str(path))}\n           {refusal}"))
         self.stdout.write(
             f"{report.found} found: {len(report.imported)} imported, {len(report.unchanged)} unchanged, "
             f"{len(report.refused)} refused"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import socket
 import subprocess
@@ -15,13 +14,12 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
-from lineages import embedded_redis
+from lineages import embedded_redis, processes
 from lineages.management.commands._output import Exit, leave, progress
 
 WORKER = "celery -A envevo_site worker -B -Ofair -Q agents,sandboxes --loglevel INFO".split()
 WEB = "gunicorn envevo_site.wsgi --workers 2 --threads 4".split()
 START_SECONDS = 30
-STOP_SECONDS = 15
 LAST_LINES = 15
 
 
@@ -52,16 +50,17 @@ def serve(bind: str) -> Exit:
     if _answers(bind):
         progress(f"something answers at {bind} already: stop it, or choose another place with --bind")
         return Exit.MACHINE
+    watched: dict[str, subprocess.Popen[bytes]] = {}
     with contextlib.ExitStack() as stack:
         stack.enter_context(_terminated_as_interrupt())
         if settings.EMBEDDED_BROKER:
-            stack.enter_context(embedded_redis.running(settings.EMBEDDED_BROKER))
-        processes = {
-            "worker": stack.enter_context(_process("worker", *WORKER, "--concurrency", str(settings.SLOTS))),
-            "web": stack.enter_context(_process("web", *WEB, "--bind", bind)),
-        }
+            broker = stack.enter_context(embedded_redis.running(settings.EMBEDDED_BROKER))
+            watched |= {"redis": broker} if broker else {}
+        concurrency = ("--concurrency", str(settings.SLOTS))
+        watched["worker"] = stack.enter_context(_process("worker", *WORKER, *concurrency))
+        watched["web"] = stack.enter_context(_process("web", *WEB, "--bind", bind))
         with contextlib.suppress(KeyboardInterrupt):
-            return _watch(processes, bind)
+            return _watch(watched, bind)
     return Exit.WELL
 
 
@@ -98,24 +97,19 @@ def _log(name: str) -> Path:
 
 
 def _last_words(name: str) -> str:
+    if not _log(name).exists():
+        return ""
     return "\n".join(_log(name).read_text(errors="replace").splitlines()[-LAST_LINES:])
 
 
 @contextlib.contextmanager
 def _process(name: str, module: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     _log(name).parent.mkdir(parents=True, exist_ok=True)
-    with _log(name).open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments], start_new_session=True, stdout=log, stderr=log
-        )
-    try:
+    with (
+        _log(name).open("ab") as log,
+        processes.running([sys.executable, "-m", module, *arguments], output=log) as process,
+    ):
         yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from agents.authors import author
 from agents.rubrics import ENVIRONMENT_RUBRIC
+from lineages import sweeping
 from lineages.gates import profile
 from lineages.gates.base import Result, Subject
 from lineages.growth.subjects import of_environment
@@ -37,6 +38,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         with plain_errors():
             profile(options["profile"])
+            sweeping.tidy()
             try:
                 snapshot, parent, subject = subject_for(options["target"])
             except TaskRefused as refusal:
