@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import socket
+from urllib.parse import urlsplit
 
 from celery import current_app
 from django.conf import settings
@@ -13,6 +15,8 @@ log = logging.getLogger(__name__)
 
 AGENTS = "agents"
 SANDBOXES = "sandboxes"
+REDIS_PORT = 6379
+KNOCK_SECONDS = 1.0
 
 
 def send(task: str, row: int, *, queue: str, swept: bool = False) -> None:
@@ -27,6 +31,19 @@ def send(task: str, row: int, *, queue: str, swept: bool = False) -> None:
 
 def _send(task: str, row: int, queue: str, expires: int | None) -> None:
     try:
+        _knock()
         current_app.send_task(task, args=[row], queue=queue, expires=expires, retry=False)
     except (OperationalError, OSError) as problem:
         log.warning("the broker does not answer (%s); the sweep will find %s(%s)", problem, task, row)
+
+
+def _knock() -> None:
+    """Raises `OSError` at once when nothing listens: the Redis client would try for six seconds first."""
+    if settings.EMBEDDED_BROKER:
+        with socket.socket(socket.AF_UNIX) as knock:
+            knock.settimeout(KNOCK_SECONDS)
+            knock.connect(str(settings.EMBEDDED_BROKER))
+        return
+    where = urlsplit(settings.CELERY_BROKER_URL)
+    if where.scheme in ("redis", "rediss") and where.hostname:
+        socket.create_connection((where.hostname, where.port or REDIS_PORT), KNOCK_SECONDS).close()

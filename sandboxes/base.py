@@ -55,7 +55,10 @@ class ExecResult:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Something a sandbox can start from. `id` identifies its content, for evidence keys."""
+    """Something a sandbox can start from. `id` identifies its content, for evidence keys.
+
+    `entrypoint` is what the image starts beside every command, as its own user and in its own folder.
+    """
 
     id: str
     backend: str
@@ -63,6 +66,7 @@ class Image:
     env: Mapping[str, str] = field(default_factory=dict)
     user: str = ""
     notes: tuple[str, ...] = ()
+    entrypoint: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

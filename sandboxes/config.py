@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -40,6 +41,18 @@ MAX_SECONDS = 7 * 24 * 3600
 Seconds = Annotated[float, BeforeValidator(_no_bool), Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)]
 Mebibytes = Annotated[int, BeforeValidator(_no_bool), Field(gt=0)]
 User = Annotated[str | int, BeforeValidator(_no_bool)]
+
+
+def _settable(table: Mapping[str, str]) -> Mapping[str, str]:
+    for name, value in table.items():
+        if not name or "=" in name or "\0" in name:
+            raise ValueError(f"{name!r} is no name of a variable")
+        if "\0" in value:
+            raise ValueError(f"the value of {name} has a NUL in it, which no variable can hold")
+    return table
+
+
+Variables = Annotated[Mapping[str, str], AfterValidator(_settable)]
 
 
 class _Table(BaseModel):
@@ -97,7 +110,7 @@ class EnvironmentConfig(_Table):
     memory_mb: Mebibytes | None = None
     storage_mb: Mebibytes | None = None
     gpus: Annotated[int, BeforeValidator(_no_bool)] | None = None
-    env: Mapping[str, str] = Field(default_factory=dict)
+    env: Variables = Field(default_factory=dict)
     workdir: str | None = None
     user: User | None = None
     network_mode: Literal["public", "no-network", "allowlist"] = "public"
@@ -114,6 +127,13 @@ class EnvironmentConfig(_Table):
         if isinstance(table.get("allow_internet"), bool) and not named:
             table["network_mode"] = "public" if table["allow_internet"] else "no-network"
         return table
+
+    @field_validator("workdir")
+    @classmethod
+    def _is_a_folder(cls, value: str | None) -> str | None:
+        if value is not None and (not value.startswith("/") or "\0" in value):
+            raise ValueError(f"workdir = {value!r} is no absolute path")
+        return value
 
     @field_validator("os")
     @classmethod
@@ -132,7 +152,7 @@ class EnvironmentConfig(_Table):
 
 class VerifierConfig(_Table):
     timeout_sec: Seconds = 600.0
-    env: Mapping[str, str] = Field(default_factory=dict)
+    env: Variables = Field(default_factory=dict)
     user: User | None = None
     environment_mode: Literal["shared", "separate"] | None = None
     environment: EnvironmentConfig | None = None
@@ -158,7 +178,7 @@ class VerifierConfig(_Table):
 
 
 class SolutionConfig(_Table):
-    env: Mapping[str, str] = Field(default_factory=dict)
+    env: Variables = Field(default_factory=dict)
 
 
 class TaskConfig(_Table):
@@ -188,11 +208,6 @@ class TaskConfig(_Table):
     @property
     def difficulty(self) -> str:
         return _label(self.metadata.get("difficulty"))
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        tags = self.metadata.get("tags")
-        return tuple(filter(None, map(_label, tags))) if isinstance(tags, list) else ()
 
     @model_validator(mode="before")
     @classmethod

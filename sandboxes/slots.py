@@ -13,10 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandboxes.errors import MachineFault
+
 POLL_SECONDS = 0.05
 
 
-class NoSlot(Exception):
+class NoSlot(MachineFault):
     """All slots stayed taken for as long as the caller wanted to wait."""
 
 

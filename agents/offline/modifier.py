@@ -19,9 +19,10 @@ REPAIRABLE = frozenset({"oracle"})
 class OfflineModifier:
     """An `agents.roles.Modifier`.
 
-    A repair takes the next variant of the family, and only when the reference solution failed on something
-    that is not ours: there the shape of a delivery may have been in the way. Everything else that a check
-    finds is a fault of an operator, which building again would not mend.
+    A repair draws the delivery anew, of the same variant, since that is what the plan says: other names,
+    other cuts, another order. It does so when a person asks for changes, and when the reference solution
+    failed on something that is not ours: there the delivery may have been in the way. Everything else that
+    a check finds is a fault of an operator, which building again would not mend.
     """
 
     def build(self, order: BuildOrder) -> Built:
@@ -47,9 +48,10 @@ def _placement(order: BuildOrder, composer: Composer, change: Change, number: in
     if operator is None:
         raise CannotBuild(f"the plan names no operator that is here ({change.operator or 'none'})")
     subject = _subject(order, composer, change, operator)
-    variant = _variant(operator, change, order.revision)
+    variant = _variant(operator, change)
     site = Site(number, operator.name, desk(composer.reading.workdir))
-    rng = Random(f"{order.rng_seed}/{order.generation}/{change.pair.key}/{operator.name}/{variant.name}")
+    draw = f"{change.pair.key}/{operator.name}/{variant.name}/{order.revision}"
+    rng = Random(f"{order.rng_seed}/{order.generation}/{draw}")
     part = operator.make(subject, variant, site, rng)
     use = Use(
         operator=operator.name,
@@ -80,25 +82,21 @@ def _subject(order: BuildOrder, composer: Composer, change: Change, operator: Op
     return found[0]
 
 
-def _variant(operator: Operator, change: Change, revision: int) -> Variant:
-    names = [variant.name for variant in operator.variants]
-    if change.variant not in names:
-        raise CannotBuild(f"{operator.name} has no variant {change.variant}")
-    if revision >= len(names):
-        raise CannotBuild(f"every variant of {operator.name} was tried")
-    return operator.variants[(names.index(change.variant) + revision) % len(names)]
+def _variant(operator: Operator, change: Change) -> Variant:
+    for variant in operator.variants:
+        if variant.name == change.variant:
+            return variant
+    raise CannotBuild(f"{operator.name} has no variant {change.variant}")
 
 
 def _check_repairable(order: BuildOrder) -> None:
     for failure in order.failures:
         if failure.gate not in REPAIRABLE:
-            raise CannotBuild(
-                f"{failure.gate} failed, which another variant does not mend: {failure.summary}"
-            )
+            raise CannotBuild(f"{failure.gate} failed, which another draw does not mend: {failure.summary}")
         ours = _named(failure, _own_names(order))
         if ours:
             raise CannotBuild(f"{failure.gate} failed in {ours}, which is this plan's own part")
-    if not order.failures:
+    if not order.failures and not order.wishes:
         raise CannotBuild("a repair was asked for without any evidence")
 
 

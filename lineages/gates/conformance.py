@@ -50,7 +50,8 @@ def _missing_parts(subject: Subject, changed: frozenset[str]) -> Iterator[str]:
     """Parts that a pair lacks, or that are the parent's own."""
     for binding in subject.bindings:
         yield from _missing_files(binding, subject.task, changed)
-        if binding.requirement.strip() not in subject.task.text(INSTRUCTION):
+        stated = binding.requirement.strip()
+        if not stated or stated not in subject.task.text(INSTRUCTION):
             yield f"The instruction does not state what {binding.key} requires."
 
 

@@ -143,7 +143,9 @@ def abandon_audits(evolution: Evolution, reason: str) -> None:
 
 
 def pause(evolution: Evolution, *, by: User | None) -> None:
-    """No further step is claimed; a running step ends first."""
+    """No further step is claimed; a running step ends first. Raises `Stale` when there is none any more."""
+    if evolution.ended:
+        raise Stale(f"evolution {evolution.pk} is already {evolution.status}")
     if Evolution.objects.filter(pk=evolution.pk, paused_at=None).update(paused_at=Now()):
         _note(evolution, "paused", by)
 

@@ -81,18 +81,19 @@ def _import_one(folder: Path, report: Report) -> None:
 def _take_in(folder: Path, report: Report) -> None:
     """Raises `TaskRefused`."""
     intake = read_folder(folder)
-    known = _seed_of(intake.task)
-    if known is None:
+    for tries_left in reversed(range(RACES)):
+        known = _seed_of(intake.task)
+        if known:
+            report.unchanged.append(Imported(folder, known))
+            return
         try:
             environment = plant(intake, folder.name, source=str(folder))
+        except IntegrityError:  # another import took the name, or the same task, just now: look again
+            if not tries_left:
+                raise
+        else:
             report.imported.append(Imported(folder, environment, tuple(intake.warnings)))
             return
-        except IntegrityError:
-            known = _seed_of(intake.task)
-            if known is None:
-                raise
-            # another import was faster with the same task
-    report.unchanged.append(Imported(folder, known))
 
 
 def _seed_of(task: Task) -> Environment | None:

@@ -16,7 +16,7 @@ from sandboxes.docker.builder import Builder
 from sandboxes.docker.client import Engine
 from sandboxes.docker.container import DockerSandbox, create
 from sandboxes.docker.seam import seam
-from sandboxes.errors import BuildFailed, SandboxError
+from sandboxes.errors import BuildFailed, SandboxError, Unsupported
 from sandboxes.files import TaskFile
 
 INSTANCE = "org.envevo.instance"
@@ -65,7 +65,7 @@ class DockerBackend:
 
     @contextmanager
     def open(self, image: Image, limits: Limits, *, labels: Mapping[str, str]) -> Iterator[Sandbox]:
-        with self._container(image, image.id, limits, labels) as sandbox:
+        with self._container(image, image.id, limits, labels, runs_entrypoint=True) as sandbox:
             yield sandbox
 
     @contextmanager
@@ -74,9 +74,11 @@ class DockerBackend:
         sandbox.stop()
         tag = FORK_TAG + secrets.token_hex(12)
         name = f"envevo/{self._instance}:{tag}"
+        self._refuse_volumes(sandbox.name)
         try:
             self._commit(sandbox.name, tag, {**self._labels(labels), FORK: "1"})
-            with self._container(sandbox.image, name, limits, labels) as fork:
+            # The entrypoint's file may be the solver's by now; no process of a fork is.
+            with self._container(sandbox.image, name, limits, labels, runs_entrypoint=False) as fork:
                 yield fork
         finally:
             self._remove_image(name)
@@ -99,13 +101,14 @@ class DockerBackend:
 
     @contextmanager
     def _container(
-        self, image: Image, source: str, limits: Limits, labels: Mapping[str, str]
+        self, image: Image, source: str, limits: Limits, labels: Mapping[str, str], *, runs_entrypoint: bool
     ) -> Iterator[Sandbox]:
+        entrypoint = image if runs_entrypoint and image.entrypoint else None
         # Named by us: after a create that timed out the container may be there all the same.
         name = f"envevo-{self._instance}-{secrets.token_hex(8)}"
         try:
             with seam("making a container"):
-                create(self._engine.api, name, source, limits, self._labels(labels))
+                create(self._engine.api, name, source, limits, self._labels(labels), entrypoint)
             yield DockerSandbox(image, name, limits, self._engine)
         finally:
             self._remove_container(name)
@@ -120,6 +123,16 @@ class DockerBackend:
             except ImageNotFound:
                 return None
         return found
+
+    def _refuse_volumes(self, container: str) -> None:
+        with seam("looking at a sandbox"):
+            mounts = self._engine.api.inspect_container(container)["Mounts"]
+        if mounts:
+            where = ", ".join(sorted(mount["Destination"] for mount in mounts))
+            raise Unsupported(
+                f"The image declares a VOLUME ({where}), which a copy of the container does not hold; "
+                'take it out, or set verifier.environment_mode = "separate".'
+            )
 
     def _commit(self, container: str, tag: str, labels: Mapping[str, str]) -> None:
         repository = f"envevo/{self._instance}"
@@ -150,4 +163,5 @@ def _image(built: Mapping[str, Any]) -> Image:
         workdir=config.get("WorkingDir") or "/",
         env={name: value for name, _, value in variables},
         user=config.get("User") or "",
+        entrypoint=tuple(config.get("Entrypoint") or ()),
     )

@@ -59,8 +59,13 @@ NOWHERE = ("not a directory", "too many links", "file name too long")
 SETTLE_SECONDS = 2
 
 
-def create(api: APIClient, name: str, image: str, limits: Limits, labels: Mapping[str, str]) -> None:
-    """A container that is not started. Nothing of it depends on the image's own command."""
+def create(
+    api: APIClient, name: str, image: str, limits: Limits, labels: Mapping[str, str], entrypoint: Image | None
+) -> None:
+    """A container that is not started. Nothing of it depends on the image's own command.
+
+    An `entrypoint` is given our idle command to run, as Harbor gives it its own.
+    """
     memory = max(limits.memory_mb << 20, LEAST_MEMORY)
     file_size = limits.disk_mb << 20
     host = api.create_host_config(
@@ -86,10 +91,11 @@ def create(api: APIClient, name: str, image: str, limits: Limits, labels: Mappin
     api.create_container(
         image,
         name=name,
-        entrypoint=list(IDLE),
+        entrypoint=[*entrypoint.entrypoint, *IDLE] if entrypoint else list(IDLE),
         command=[],
-        user="0:0",
-        working_dir="/",
+        user=entrypoint.user or "0:0" if entrypoint else "0:0",
+        working_dir=entrypoint.workdir if entrypoint else "/",
+        environment=dict(entrypoint.env) if entrypoint else {},
         labels=dict(labels),
         host_config=host,
         stdin_open=False,
@@ -170,7 +176,7 @@ class DockerSandbox:
     def _run(
         self,
         command: Sequence[str],
-        env: Mapping[str, str],
+        env: dict[str, str],
         user: str,
         timeout: float,
         stdout: Capture,
@@ -196,7 +202,7 @@ class DockerSandbox:
         self._check_alive(api, stopped=self._stops > stops)
         return _code_without_wrapper(api, exec_id, (stdout.kept + stderr.kept).decode("utf-8", "replace"))
 
-    def _prepared(self, api: APIClient, command: Sequence[str], env: Mapping[str, str], user: str) -> str:
+    def _prepared(self, api: APIClient, command: Sequence[str], env: dict[str, str], user: str) -> str:
         """The id of an exec in a running container that is not started itself."""
         if not self._running(api):
             api.start(self.name)

@@ -304,11 +304,13 @@ def repair(parent: Grown, plan: PlanDraft, *failures: Evidence, revision: int = 
 SEED_FAILS = Evidence("oracle", "failed", "The tests did not pass.", "== 00-seed: 0\n== 01-shuffled-parts: 1")
 
 
-def test_a_repair_takes_the_next_shape_when_the_seeds_own_work_failed() -> None:
+def test_a_repair_draws_the_same_shape_anew_when_the_seeds_own_work_failed() -> None:
     parent = Grown.seed(regions())
     plan = plan_of(parent, "shuffled_parts", "by_position", ORDERS)
     repaired = OFFLINE.modifier.build(repair(parent, plan, SEED_FAILS))
-    assert repaired.composition.uses[0].variant == "by_header"
+    first = OFFLINE.modifier.build(order(parent, plan))
+    assert repaired.composition.uses[0].variant == "by_position", "what is built stays what was planned"
+    assert repaired.changes != first.changes
     assert repaired.bindings[0].key == plan.changes[0].pair.key
 
 
@@ -330,13 +332,15 @@ def test_what_another_shape_does_not_mend_is_not_repaired(case: str) -> None:
         OFFLINE.modifier.build(repair(parent, plan, UNREPAIRABLE[case]))
 
 
-def test_no_evidence_no_repair_and_no_fifth_shape() -> None:
+def test_without_evidence_only_a_person_gets_another_draw() -> None:
     parent = Grown.seed(regions())
     plan = plan_of(parent, "shuffled_parts", "by_position", ORDERS)
+
     with pytest.raises(CannotBuild, match="without any evidence"):
         OFFLINE.modifier.build(repair(parent, plan))
-    with pytest.raises(CannotBuild, match="every variant"):
-        OFFLINE.modifier.build(repair(parent, plan, SEED_FAILS, revision=4))
+    asked = replace(repair(parent, plan), wishes=("make it less regular",))
+
+    assert OFFLINE.modifier.build(asked).changes != OFFLINE.modifier.build(order(parent, plan)).changes
 
 
 def test_rubrics_have_a_digest_of_their_wording() -> None:

@@ -475,9 +475,6 @@ def test_a_job_goes_on_with_the_audit_that_its_dead_worker_began(child: Environm
     assert Audit.objects.count() == count
 
 
-@pytest.mark.xfail(
-    strict=True, reason="jobs.audit goes on with its audit without asking whether it is resumable"
-)
 def test_a_job_does_not_go_on_with_what_an_older_gate_said(child: Environment) -> None:
     job, half_done = left_by_a_dead_worker(child, version=0)
 

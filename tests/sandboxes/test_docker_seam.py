@@ -9,7 +9,7 @@ import requests
 import urllib3
 
 from sandboxes.docker.seam import seam
-from sandboxes.errors import MachineFault, SandboxDied, SandboxError
+from sandboxes.errors import MachineFault, SandboxDied, SandboxError, Unsupported
 
 
 def foreign() -> Iterator[type[Exception]]:
@@ -52,16 +52,21 @@ def test_our_own_exceptions_pass() -> None:
     ("status", "words", "becomes"),
     [
         (404, "No such container: x", SandboxDied),
-        (409, "Container x is not running", SandboxDied),
+        (409, "Container x is not running", SandboxError),
         (500, "write /var/lib/docker/x: no space left on device", MachineFault),
         (500, "error while creating mount source path: permission denied", MachineFault),
-        (500, "something else", SandboxDied),
+        (400, "Minimum memory limit allowed is 6MB", Unsupported),
+        (500, "unable to find user ghost: no matching entries in passwd file", Unsupported),
+        (500, "Error processing tar file: file name too long", Unsupported),
+        (500, "Error processing tar file: no space left on device", MachineFault),
+        (500, "something else", MachineFault),
     ],
 )
 def test_an_answer_of_the_engine_is_attributed(status: int, words: str, becomes: type[SandboxError]) -> None:
     kind = docker.errors.NotFound if status == 404 else docker.errors.APIError
-    with pytest.raises(becomes, match=words), seam("doing something"):
+    with pytest.raises(SandboxError, match=words) as caught, seam("doing something"):
         raise kind("message", response=answer(status), explanation=words)
+    assert type(caught.value) is becomes
 
 
 def test_a_refused_connection_is_the_machines_fault() -> None:

@@ -4,7 +4,6 @@ import pytest
 
 from sandboxes.dockerfile import (
     PolicyViolation,
-    base_images,
     check_policy,
     copies,
     env,
@@ -71,7 +70,6 @@ def test_odd_files_never_raise(text: str) -> None:
     instructions(text)
     assert workdir(text) == "/"
     assert copies(text, {}).files == {}
-    base_images(text)
 
 
 # Stages, variables, folders
@@ -91,7 +89,6 @@ ENV C=$A-x OLD style value
 WORKDIR sub
 RUN ["two", "a b"]
 """
-    assert base_images(text) == ("debian:12", "scratch")
     assert workdir(text) == "/srv/sub"
     assert runs(text) == ("one", "two 'a b'")
     assert env(text)["A"] == "1"
@@ -252,13 +249,83 @@ def test_dockerignore_is_honoured_from_the_root(rules: str, left: set[str]) -> N
     ],
 )
 def test_ordinary_dockerfiles_pass(text: str) -> None:
-    assert check_policy(text) == ()
+    check_policy(text)
 
 
-def test_a_fetched_url_is_noted_and_not_refused() -> None:
-    assert check_policy("FROM a\nADD https://example.com/x /y\n") == (
-        "line 2: ADD fetches a URL; builds have no network here",
-    )
+@pytest.mark.parametrize(
+    "step",
+    [
+        "ADD https://example.com/x /y",
+        "add --chown=1 HTTP://127.0.0.1:80/x /y",
+        "ADD local ftp://example.com/x /y",
+        'ADD ["http://example.com/x", "/y"]',
+        'ADD ["ht\\\\tp:/\\u002fexample.com/x", "/y"]',
+        "ADD h't'tp:\\//example.com/x /y",
+        "ADD git@github.com:a/b.git /y",
+        "ADD someone@host:a/b.git /y",
+        "ARG U=http://example.com/x\nADD $U /y",
+        "ENV U=http://example.com/x\nADD ${U:-x} /y",
+        "ONBUILD ADD http://example.com/x /y",
+        "ONBUILD ONBUILD ADD http://example.com/x /y",
+    ],
+)
+def test_what_the_engine_itself_would_fetch_is_refused(step: str) -> None:
+    with pytest.raises(PolicyViolation, match=r"line \d: ADD "):
+        check_policy(f"FROM a\n{step}\n")
+    check_policy(f"FROM a\n{step}\n", build_network=True)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "LABEL org.envevo.fork=1",
+        "LABEL a=b 'org.envevo.run.token'=x",
+        "LABEL org.envevo.instance x",
+        "LABEL org.env\\evo.fork=1",
+        "LABEL a=b \\\n  ORG.envevo.fork=1",
+        "ARG L=org.envevo.fork\nLABEL $L=1",
+        "ENV L=envevo\nLABEL org.${L}.fork 1",
+        "ONBUILD LABEL org.envevo.fork=1",
+    ],
+)
+def test_our_own_labels_are_refused_however_they_are_written(step: str) -> None:
+    with pytest.raises(PolicyViolation, match="labels of this installation"):
+        check_policy(f"FROM a\n{step}\n")
+
+
+@pytest.mark.parametrize("step", ["LABEL maintainer=org.envevo", "LABEL a $X", "LABEL a=$X b='c d'"])
+def test_other_labels_pass(step: str) -> None:
+    check_policy(f"FROM a\n{step}\n")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "RUN cat <<'E\\'\nE\\\nFROM envevo/x:1",
+        'RUN cat <<"E F"\nx\nE F\nRUN true',
+        "RUN cat <<E'F'\nx\nEF",
+        "COPY <<$A /x\nx\n$A",
+        "RUN cat <<EOF>/x\nx\nEOF>/x",
+        "RUN cat 3<<-!\nx\n!",
+    ],
+)
+def test_a_here_document_with_an_odd_delimiter_is_refused(step: str) -> None:
+    with pytest.raises(PolicyViolation, match="this way to write a here-document"):
+        check_policy(f"FROM a\n{step}\n")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "RUN cat <<EOF\nx\nEOF",
+        "RUN cat <<-'E.1' > /x\nx\nE.1",
+        "RUN echo $((1<<2)) $(( 1 << 2 ))",
+        "RUN cat <<<word",
+        'RUN echo "<<x y"',
+    ],
+)
+def test_an_ordinary_here_document_or_shift_passes(step: str) -> None:
+    check_policy(f"FROM a\n{step}\n")
 
 
 OUR_IMAGES = [

@@ -1,7 +1,9 @@
 """Packing and reading archives, without a sandbox."""
 
 import io
+import subprocess
 import tarfile
+from pathlib import Path
 
 import pytest
 
@@ -45,8 +47,36 @@ def test_only_regular_files_are_taken(kind: bytes) -> None:
     assert list(read(archive(("app/odd", kind, 0), ("app/f", tarfile.REGTYPE, 1))).files) == ["/app/f"]
 
 
-def test_a_hard_link_is_asked_for_later() -> None:
-    assert read(archive(("app/l", tarfile.LNKTYPE, 0))).hard_links == ["/app/l"]
+def linked(*names: str, size: int = 1) -> bytes:
+    """A file `app/f` and hard links to it."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as tar:
+        first = tarfile.TarInfo("app/f")
+        first.size = size
+        tar.addfile(first, io.BytesIO(b"x" * size))
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.LNKTYPE, "app/f"
+            tar.addfile(member)
+    return stream.getvalue()
+
+
+def test_a_second_name_has_the_content_of_the_first() -> None:
+    reading = read(linked("app/g", "app/h"))
+    assert {path: file.data for path, file in reading.files.items()} == dict.fromkeys(
+        ("/app/f", "/app/g", "/app/h"), b"x"
+    )
+    assert reading.second_names() == []
+
+
+def test_a_second_name_counts_with_its_size() -> None:
+    with pytest.raises(SandboxError, match="/app/g: the files to read are larger"):
+        read(linked("app/g", size=501))
+
+
+def test_a_second_name_of_a_file_that_is_not_in_the_archive_is_asked_for_once() -> None:
+    reading = read(archive(("app/l", tarfile.LNKTYPE, 0)))
+    assert (reading.second_names(), reading.second_names()) == (["/app/l"], [])
 
 
 def test_the_size_limit_is_for_all_files_together() -> None:
@@ -79,14 +109,35 @@ def test_no_bytes_are_no_files() -> None:
         ("a/cache/x", ["cache"], True),
         ("cachet", ["cache"], False),
         ("a/b/c", ["a/b"], True),
-        ("x/a/b", ["a/b"], False),
+        ("x/a/b", ["a/b"], True),
         ("a/b", ["./a"], True),
-        ("a/b", ["/a/"], True),
-        (".", ["x"], False),
+        ("a/b", ["/a/"], False),
+        ("a/b", ["x", "b"], True),
     ],
 )
 def test_excluding(relative: str, patterns: list[str], is_excluded: bool) -> None:
     assert excluded(relative, patterns) == is_excluded
+
+
+NAMES = (
+    "a/b/c.tmp cache/x x/a/b x/a/bc/d foo.txt sub/foo.txt x/cache q/[z] a/x/y.log Abc q/b*d .hid/a".split()
+)
+PATTERNS = (
+    "*.tmp cache a/b ./a /a/ a/ /cache x/* a*c.tmp sub/*.txt [z] */foo.txt x/a ./sub/foo.txt a/*.log b* * ."
+    r" ./* [!a]* [^a]* b\*d \[z] [a-c] ?oo.txt *o* ./ x// .* a/**/y.log [ {a,b} \\a"
+).split()
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_excluding_is_what_gnu_tar_does(tmp_path: Path, pattern: str) -> None:
+    for name in NAMES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    command = ["tar", "cf", "-", f"--exclude={pattern}", "-C", str(tmp_path), "."]
+    packed = subprocess.run(command, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        kept = {member.name.removeprefix("./") for member in archive if member.isfile()}
+    assert {name for name in NAMES if not excluded(name, [pattern])} == kept
 
 
 def test_folders_above_are_outermost_first_and_leave_usr_links_alone() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ REWARD = "/logs/verifier/reward.txt"
 READY = f'if [ "$(cat /app/answer.txt 2>/dev/null)" = ready ]; then echo 1; else echo 0; fi > {REWARD}\n'
 SHARED = 'schema_version = "1.4"\n[agent]\ntimeout_sec = 30\n[verifier]\ntimeout_sec = 30\n'
 SEPARATE = f'artifacts = ["/app/answer.txt"]\n{SHARED}environment_mode = "separate"\n'
+SOLVED = "printf ready > /app/answer.txt"
 DOCKERFILE = "FROM debian:bookworm-slim\nWORKDIR /app\n"
 VERIFIER = "FROM debian:bookworm-slim\nWORKDIR /srv\nCOPY . /tests/\n"
 
@@ -167,9 +169,17 @@ def test_tests_that_never_end_give_no_reward(run: Run, mode: Callable[..., Task]
 
 def test_a_solver_that_never_ends_is_not_graded(run_here: Run) -> None:
     config = SEPARATE.replace("[agent]\ntimeout_sec = 30", "[agent]\ntimeout_sec = 1")
-    trial = run_here(separate(solve="printf ready > answer.txt; sleep 60", **{"task.toml": config}), oracle)
-    assert (trial.outcome, trial.reward, trial.commands) == (TrialOutcome.TIMEOUT, None, ())
+    trial = run_here(
+        separate(solve="printf ready > answer.txt; echo so far; sleep 60", **{"task.toml": config}), oracle
+    )
+    assert (trial.outcome, trial.reward) == (TrialOutcome.TIMEOUT, None)
     assert trial.summary == "The solver did not end within 1 seconds."
+    (cut_short,) = trial.commands
+    assert (cut_short.argv, cut_short.exit_code) == (("/solution/solve.sh",), -1)
+    assert (cut_short.stdout, cut_short.cut_short) == (
+        b"so far\n",
+        "The command did not end within 1 seconds.",
+    )
 
 
 @MODES
@@ -286,6 +296,196 @@ def test_a_task_that_wants_a_variable_of_the_machine_is_refused(run_here: Run) -
 def test_a_task_of_several_containers_is_refused(run_here: Run) -> None:
     trial = run_here(separate(**{"environment/docker-compose.yaml": "services: {}\n"}), oracle)
     assert trial.outcome is TrialOutcome.ERROR and "docker-compose.yaml" in trial.summary
+
+
+# What a solver or a task does is never told as the machine's doing, nor may it last as long as it likes.
+
+
+@pytest.fixture
+def run_docker(make_backend: Callable[..., Backend]) -> Run:
+    docker = make_backend("docker")
+    return lambda task, solver: run_trial(docker, task, solver, limits=LIMITS, labels={"test": "trial"})
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("script", ["kill -9 -1; sleep 5", "kill 1; kill -9 -1; sleep 5"])
+@pytest.mark.parametrize("who", ["solver", "tests"])
+def test_whoever_kills_everything_is_named(run_docker: Run, who: str, script: str) -> None:
+    trial = run_docker(separate(**{("solve" if who == "solver" else "test"): script}), oracle)
+    assert (trial.outcome, trial.reward) == (TrialOutcome.ERROR, None)
+    assert trial.summary == (f"The {who}: All processes of the sandbox were ended while a command ran in it.")
+    assert trial.commands[-1].cut_short and trial.commands[-1].exit_code == -1
+
+
+ODD = {
+    "an image without a shell": (
+        {"environment/Dockerfile": "FROM scratch\nCOPY Dockerfile /x\n"},
+        "The solver",
+    ),
+    "an agent that does not exist": ({"task.toml": SEPARATE + '[agent]\nuser = "ghost"\n'}, "The solver"),
+    "a verifier that does not exist": ({"task.toml": SEPARATE + 'user = "ghost"\n'}, "The tests"),
+    "an artifact below a file": (
+        {"task.toml": SEPARATE.replace("/app/answer", "/app/answer.txt/x")},
+        "The tests did not pass",
+    ),
+    "next to no memory": ({"task.toml": SEPARATE + "[environment]\nmemory_mb = 1\n"}, "The solver ran out"),
+}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("what", ODD)
+def test_an_odd_task_has_an_outcome(run_docker: Run, what: str) -> None:
+    files, said = ODD[what]
+    if what == "an agent that does not exist":
+        files = {"task.toml": SEPARATE.replace("[agent]\n", '[agent]\nuser = "ghost"\n')}
+    trial = run_docker(separate(**files), oracle)
+    assert trial.outcome is not TrialOutcome.PASSED and trial.summary.startswith(said), trial.summary
+
+
+@pytest.mark.docker
+def test_a_hundredth_of_a_processor_is_still_one(make_backend: Callable[..., Backend]) -> None:
+    docker = make_backend("docker")
+    image = docker.build({"Dockerfile": TaskFile.text("FROM debian:bookworm-slim\n")}, timeout=60)
+    with docker.open(image, replace(LIMITS, cpus=0.001, memory_mb=1), labels={}) as box:
+        box.stop()
+
+
+@MODES
+@pytest.mark.parametrize("who", ["solver", "tests"])
+def test_the_machines_own_time_limit_holds_too(
+    make_backend: Callable[..., Backend], mode: Callable[..., Task], who: str
+) -> None:
+    task = mode(**{("solve" if who == "solver" else "test"): "sleep 20"})
+    limits = replace(LIMITS, seconds=1.0)
+    trial = run_trial(make_backend("bubblewrap"), task, oracle, limits=limits, labels={})
+    assert trial.outcome is TrialOutcome.TIMEOUT and "within 1 seconds" in trial.summary
+
+
+def test_the_machines_own_time_limit_holds_for_builds(
+    make_backend: Callable[..., Backend], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = make_backend("bubblewrap")
+    given: list[float] = []
+    build = backend.build
+    monkeypatch.setattr(
+        backend, "build", lambda c, timeout: given.append(timeout) or build(c, timeout=timeout)
+    )
+    run_trial(backend, separate(), nop, limits=replace(LIMITS, seconds=40.0), labels={})
+    assert given == [40.0, 40.0]
+
+
+@pytest.mark.docker
+def test_a_reward_in_the_image_of_the_tests_is_not_taken(run_docker: Run) -> None:
+    verifier = f"{VERIFIER}RUN mkdir -p /logs/verifier && echo 1 > {REWARD}\n"
+    trial = run_docker(separate("true", **{"tests/Dockerfile": verifier}), nop)
+    assert (trial.outcome, trial.reward) == (TrialOutcome.ERROR, None)
+
+
+@pytest.mark.docker
+def test_logs_in_the_solvers_image_are_not_seen(run_docker: Run) -> None:
+    image = DOCKERFILE + "RUN mkdir -p /logs/artifacts /logs/agent && touch /logs/artifacts/a /logs/agent/b\n"
+    trial = run_docker(separate(solve="find /logs -type f", **{"environment/Dockerfile": image}), oracle)
+    assert trial.commands[0].stdout == b""
+
+
+# Harbor's ways, which tests/test_harbor_agreement.py compares with Harbor itself.
+
+
+@pytest.mark.docker
+def test_shared_tests_run_as_the_images_user_and_not_as_the_agents(run_docker: Run) -> None:
+    image = DOCKERFILE + "RUN chmod 777 /app\n"
+    config = SHARED.replace("[agent]\n", '[agent]\nuser = "nobody"\n')
+    files = {"environment/Dockerfile": image, "task.toml": config}
+    trial = run_docker(shared(f"id -un\n{READY}", f"id -un; {SOLVED}", **files), oracle)
+    assert [command.stdout for command in trial.commands] == [b"nobody\n", b"root\n"]
+    files["task.toml"] = config + 'user = "daemon"\n'
+    assert run_docker(shared("id -un", SOLVED, **files), oracle).commands[-1].stdout == b"daemon\n"
+
+
+def test_an_emptied_folder_arrives_empty(run: Run) -> None:
+    config = SEPARATE.replace("/app/answer.txt", "/data")
+    image, verifier = DOCKERFILE + "COPY . /data/\n", VERIFIER + "COPY . /data/\n"
+    files = {"task.toml": config, "environment/Dockerfile": image, "tests/Dockerfile": verifier}
+    trial = run(separate("ls -A /data; echo 0 > " + REWARD, "rm /data/*", **files), oracle)
+    assert trial.commands[-1].stdout == b""
+    assert "Not there" not in trial.summary
+
+
+def test_links_that_stay_in_an_artifact_arrive_as_links(run: Run) -> None:
+    config = SEPARATE.replace("/app/answer.txt", "/app")
+    solve = """mkdir -p r2/deep; echo two > r2/f; ln -s r2 current; ln -s ../f r2/deep/up; ln -s gone dangling
+    ln -s /etc/passwd absolute; ln -s ../etc/passwd away; ln -s a b; ln -s b a
+    ln -s ../.. r2/deep/top; ln -s top/../etc r2/deep/far"""
+    test = "cd /app; find . -type l | sort; cat current/f r2/deep/up; echo 0 > " + REWARD
+    trial = run(separate(test, solve, **{"task.toml": config}), oracle)
+    assert trial.commands[-1].stdout.split() == [
+        b"./current", b"./dangling", b"./r2/deep/top", b"./r2/deep/up", b"two", b"two",
+    ]  # fmt: skip
+    assert list(trial.artifacts) == ["/app/r2/f"]
+
+
+def test_an_artifact_that_is_a_link_to_a_folder_arrives_as_a_folder(run: Run) -> None:
+    config = SEPARATE.replace('"/app/answer.txt"', '"/app/now", "/app/abs", "/app/one", "/app/loop"')
+    solve = (
+        "mkdir -p v/2; echo x > v/2/f; ln -s v/2 now; ln -s /app/now abs; ln -s v/2/f one; ln -s loop loop"
+    )
+    test = "find /app | sort; echo 0 > " + REWARD
+    trial = run(separate(test, solve, **{"task.toml": config}), oracle)
+    assert trial.commands[-1].stdout.split() == [
+        b"/app",
+        b"/app/abs",
+        b"/app/abs/f",
+        b"/app/now",
+        b"/app/now/f",
+    ]
+
+
+ENTRYPOINT = """COPY --chmod=755 start /start
+RUN chmod 755 /start
+ENTRYPOINT ["/start"]
+"""
+START = '#!/bin/sh\nmkdir -p /ready && echo started >> /ready/log\nexec "$@"\n'
+
+
+@pytest.mark.docker
+def test_an_entrypoint_is_run_and_not_in_a_fork(run_docker: Run) -> None:
+    image = DOCKERFILE + ENTRYPOINT
+    solve = f"while [ ! -e /ready/log ]; do sleep 0.1; done; {SOLVED}; rm -r /ready"
+    test = f"ls /ready; {READY}"
+    files = {"environment/Dockerfile": image, "environment/start": START}
+    trial = run_docker(shared(test, solve, **files), oracle)
+    assert trial.outcome is TrialOutcome.PASSED and trial.commands[-1].stdout == b""
+
+
+@pytest.mark.docker
+def test_an_entrypoint_that_ends_is_named(run_docker: Run) -> None:
+    trial = run_docker(separate(**{"environment/Dockerfile": DOCKERFILE + 'ENTRYPOINT ["false"]\n'}), oracle)
+    assert trial.outcome is TrialOutcome.ERROR and trial.summary.startswith("The solver: ")
+
+
+@pytest.mark.docker
+def test_a_volume_is_refused_by_name_in_shared_mode_and_works_in_separate(run_docker: Run) -> None:
+    image = {"environment/Dockerfile": DOCKERFILE + "VOLUME /app\n"}
+    trial = run_docker(shared(**image), oracle)
+    assert trial.outcome is TrialOutcome.ERROR and "declares a VOLUME (/app)" in trial.summary
+    assert run_docker(separate(**image), oracle).outcome is TrialOutcome.PASSED
+
+
+def test_scripts_without_a_first_line_are_run_by_bash(run: Run) -> None:
+    bashism = TaskFile.text('x=(no ready); [[ 1 == 1 ]] && printf "${x[1]}" > /app/answer.txt\n')
+    task = separate().replace({"solution/solve.sh": bashism, "tests/test.sh": TaskFile.text(READY)})
+    assert run(task, oracle).outcome is TrialOutcome.PASSED
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("part", ["environment", "tests"])
+def test_an_image_without_bash_is_told_so(run_docker: Run, part: str) -> None:
+    base = {"environment": DOCKERFILE, "tests": VERIFIER}[part]
+    task = separate(**{f"{part}/Dockerfile": base + "RUN rm -f /bin/bash /usr/bin/bash\n"})
+    trial = run_docker(task, oracle)
+    who = {"environment": "The solver", "tests": "The tests"}[part]
+    assert trial.outcome is TrialOutcome.ERROR
+    assert trial.summary == f"{who}: There is no bash in this image, and solve.sh and test.sh are run by it."
 
 
 # Case 07: five solvers that do not solve the task and forge the reward.

@@ -16,7 +16,9 @@ def run(job: Job, lease: Lease) -> None:
     """Raises `MachineFault` where the audit ended in error, so that the job is tried again."""
     environment = find(job.subject)
     subject = of_environment(environment, author("offline"))
-    audit = job.audit or _open(job, environment, subject, lease)
+    audit = job.audit
+    if audit is None or (audit.status == Audit.Status.QUEUED and not audits.resumable(audit, subject)):
+        audit = _open(job, environment, subject, lease)
     if audit.status == Audit.Status.QUEUED:
         audits.run(audit, subject, lease)
     audit.refresh_from_db()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
 
-from django.db import DatabaseError, OperationalError, ProgrammingError
+from django.db import DatabaseError
 
 from agents.roles import AgentsError
 from lineages.growth.evolving import CannotStart
@@ -58,12 +58,12 @@ def plain_errors() -> Iterator[None]:
         _fail(problem, Exit.FAILED)
     except (NoSuchEnvironment, CannotStart, AgentsError, ValueError) as problem:
         _fail(problem, Exit.USAGE)
-    except (MachineFault, Busy, DatabaseError) as problem:
+    except (MachineFault, Busy) as problem:
         _fail(problem, Exit.MACHINE)
+    except DatabaseError as problem:
+        _fail(f"the database: {problem}; try `python manage.py migrate`, then `doctor`", Exit.MACHINE)
     except OSError as problem:
         _fail(problem, Exit.USAGE if problem.errno in WRONG_PATH else Exit.MACHINE)
-    except (OperationalError, ProgrammingError) as problem:
-        _fail(f"the database: {problem}; try `python manage.py migrate`, then `doctor`", Exit.MACHINE)
 
 
 def _fail(problem: Exception | str, code: Exit) -> None:

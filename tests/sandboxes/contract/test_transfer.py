@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from sandboxes.base import Sandbox
+from sandboxes.base import Found, Sandbox
 from sandboxes.errors import SandboxError
 from sandboxes.files import TaskFile
 from tests.sandboxes.contract.test_commands import sh
@@ -122,6 +122,32 @@ def test_hard_links_are_files(box: Sandbox) -> None:
     sh(box, "mkdir h; echo same > h/a; ln h/a h/b")
     found = box.read_files(["/app/h"])
     assert {path: file.data for path, file in found.items()} == {"/app/h/a": b"same\n", "/app/h/b": b"same\n"}
+
+
+def test_thousands_of_hard_links_are_files_too(box: Sandbox) -> None:
+    sh(box, "mkdir h; cd h; echo x > a; i=0; while [ $i -lt 1500 ]; do ln a l$i; i=$((i+1)); done")
+    started = time.monotonic()
+    assert len(box.read_files(["/app/h"])) == 1501
+    assert len(box.read_files(["/app/h"], exclude=["a", "l1*"])) == 389
+    assert time.monotonic() - started < 60
+
+
+def test_a_path_through_a_file_or_a_circle_of_links_gives_nothing(box: Sandbox) -> None:
+    sh(box, "echo x > f; ln -s two one; ln -s one two")
+    assert box.read_files(["/app/f/x", "/app/one", "/app/one/x", "/app/" + "n" * 300]) == {}
+    box.write_files({"f/x": PLAIN, "one/x": PLAIN}, "/app")
+    assert box.read_files(["/app/f/x", "/app/one/x"]) == {"/app/f/x": PLAIN, "/app/one/x": PLAIN}
+
+
+def test_what_is_found_is_a_folder_with_its_links_or_a_file_or_a_link_or_nothing(box: Sandbox) -> None:
+    sh(box, "mkdir -p d/sub e; echo 1 > d/f; ln -s f d/l; ln -s /etc d/away; ln -s d to; mkfifo pipe")
+    folder = box.find("/app/d", exclude=["away"])
+    assert folder and folder.folder
+    assert {path: file.link for path, file in folder.files.items()} == {"/app/d/f": None, "/app/d/l": "f"}
+    assert box.find("/app/e/") == Found(folder=True, files={})
+    assert box.find("/app/d/f") == Found(folder=False, files={"/app/d/f": TaskFile(b"1\n")})
+    assert box.find("/app/to") == Found(folder=False, files={"/app/to": TaskFile(link="d")})
+    assert (box.find("/app/pipe"), box.find("/app/no")) == (None, None)
 
 
 def test_excluded_files_are_left_out(box: Sandbox) -> None:
