@@ -78,6 +78,7 @@ cd "$IN"
 now=start.txt
 until grep -q '^kept: ' "$now"; do
     now=$(sed -n 's/^next: //p' "$now")
+    [ -f "$now" ] || exit 1
     echo "$now"
 done > "$WORK/report"
 gzip -dc "$(sed -n 's/^kept: //p' "$now")" > "$WORK/whole"
@@ -111,7 +112,7 @@ sha256sum notes/* store/* > "$WORK/sums"
 now=start.txt
 while true; do
     now=$(awk -v sum="$(head -n 1 "$now")" '$1 == sum { print $2 }' "$WORK/sums")
-    case $now in store/*) break;; esac
+    case $now in store/*) break;; notes/*) ;; *) exit 1;; esac
     echo "$(basename "$now") $(sed -n 's/^salt //p' "$now")"
 done > "$WORK/report"
 gzip -dc "$now" > "$WORK/whole"
@@ -152,7 +153,7 @@ while true; do
     tail -c "+$((offset + 1))" ledger > "$WORK/rest"
     record=$(cut -d'|' -f1 "$WORK/rest" | sed 's/\.*$//')
     echo "$offset"
-    case $record in kept\ *) break;; esac
+    case $record in kept\ *) break;; next\ *) ;; *) exit 1;; esac
     offset=${record#next }
 done > "$WORK/report"
 gzip -dc "${record#kept }" > "$WORK/whole"
@@ -196,7 +197,7 @@ steps=0 total=$now
 while ! grep -q '^kept ' "notes/$now"; do
     times=$(sed -n 's/^times //p' "notes/$now")
     plus=$(sed -n 's/^plus //p' "notes/$now")
-    now=$(expr \( "$now" \* "$times" + "$plus" \) % "$modulus")
+    now=$(expr \( "$now" \* "$times" + "$plus" \) % "$modulus") && [ -f "notes/$now" ] || exit 1
     steps=$((steps + 1)) total=$((total + now))
 done
 gzip -dc "$(sed -n 's/^kept //p' "notes/$now")" > "$WORK/whole"
