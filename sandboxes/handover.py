@@ -87,7 +87,7 @@ def _joined(source: str, relative: str) -> str:
 def _target(found: Found | None, at: str) -> str | None:
     """Where the way goes on when what was found is a link itself."""
     link = found.files[at].link if found and at in found.files else None
-    return None if link is None else posixpath.normpath("/" + posixpath.join(posixpath.dirname(at), link))
+    return None if link is None else absolute(posixpath.join(posixpath.dirname(at), link))
 
 
 def _without_stray_links(files: Mapping[str, TaskFile]) -> dict[str, TaskFile]:

@@ -332,3 +332,6 @@ def _not_run_here(config: TaskConfig) -> Iterator[str]:
             yield f"environment.{key} is kept in the task, but has no effect in runs here"
     if config.environment.docker_image:
         yield "environment.docker_image is what runs are made from; environment/Dockerfile is not built"
+    verifier = config.verifier.environment
+    if verifier and verifier.docker_image:
+        yield "verifier.environment.docker_image is what the tests run in; tests/Dockerfile is not built"

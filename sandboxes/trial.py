@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import posixpath
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from enum import StrEnum
 
-from sandboxes.base import Backend, ExecResult, Found, Image, Limits, Sandbox
+from sandboxes.base import Backend, ExecResult, Image, Limits, Sandbox
 from sandboxes.config import EnvironmentConfig
 from sandboxes.digests import UploadRules
 from sandboxes.errors import (
@@ -32,7 +31,6 @@ from sandboxes.errors import (
 from sandboxes.files import TaskFile
 from sandboxes.handover import (
     CONVENTION,
-    PLUMBING_SECONDS,
     Delivery,
     collect,
     deliver,
@@ -40,6 +38,7 @@ from sandboxes.handover import (
     run_plumbing,
     variables,
 )
+from sandboxes.recording import Recorded, run_script
 from sandboxes.reward import REWARD_JSON, REWARD_TXT, Reward, reward_from_files
 from sandboxes.task import SOLVE, VERIFIER_DOCKERFILE, Task
 
@@ -55,9 +54,6 @@ COMPOSE = "environment/docker-compose.yaml"
 # orders its PATH otherwise (python:3.11 does) keeps it, or its interpreter would not be found.
 USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SYSTEM_FIRST = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
-
-IN_BASH = ("bash", "-c", '("$0")')
-HAS_BASH = ("/bin/sh", "-c", "command -v bash")
 
 REMOVE = 'rm -rf -- "$@"'
 MAKE_RUNNABLE = "[ ! -e /tests/test.sh ] || chmod +x /tests/test.sh"
@@ -182,18 +178,9 @@ def oracle_without(blocks: Collection[str]) -> Solver:
         files["solve.sh"] = _runnable(files["solve.sh"])
         sandbox.write_files(files, "/solution")
         env = {"DEBIAN_FRONTEND": "noninteractive", **variables(task.config.solution.env)}
-        _run_script(sandbox, "/solution/solve.sh", task.config.agent.timeout_sec or SOLVER_SECONDS, env)
+        run_script(sandbox, "/solution/solve.sh", task.config.agent.timeout_sec or SOLVER_SECONDS, env)
 
     return solve
-
-
-def _run_script(
-    sandbox: Sandbox, path: str, timeout: float, env: Mapping[str, str], user: str | None = None
-) -> None:
-    """As Harbor does: by bash, which also takes a script without a first line that names its shell."""
-    done = sandbox.exec([*IN_BASH, path], timeout=timeout, env=env, user=user)
-    if done.exit_code == 127 and not sandbox.exec(HAS_BASH, timeout=PLUMBING_SECONDS, cwd="/").ok:
-        raise Unsupported("There is no bash in this image, and solve.sh and test.sh are run by it.")
 
 
 def _uploaded(task: Task, folder: str) -> dict[str, TaskFile]:
@@ -244,55 +231,6 @@ def _phase(phase: _Phase) -> Iterator[None]:
         raise _Ended(TrialOutcome.ERROR, f"{phase} does not build: {error}", error.log) from error
     except SandboxError as error:
         raise _Ended(TrialOutcome.ERROR, f"{phase}: {error}") from error
-
-
-@dataclass
-class _Recorded:
-    """A sandbox that keeps the result of each command, and gives none more than `_most` seconds."""
-
-    _inner: Sandbox
-    _commands: list[ExecResult]
-    _most: float
-
-    @property
-    def image(self) -> Image:
-        return self._inner.image
-
-    def exec(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout: float,
-        cwd: str | None = None,
-        env: Mapping[str, str] | None = None,
-        user: str | None = None,
-    ) -> ExecResult:
-        started_at, clock = datetime.now(UTC), time.monotonic()
-        # A script is told by its own path, without the shell around it.
-        told = (argv[-1],) if tuple(argv[:-1]) == IN_BASH else tuple(argv)
-        try:
-            result = self._inner.exec(argv, timeout=min(timeout, self._most), cwd=cwd, env=env, user=user)
-        except SandboxError as error:
-            seconds, kept = time.monotonic() - clock, error.kept
-            self._commands.append(
-                ExecResult(told, -1, kept.stdout, kept.stderr, kept.cut, seconds, started_at, str(error))
-            )
-            raise
-        if tuple(argv) != HAS_BASH:
-            self._commands.append(replace(result, argv=told))
-        return result
-
-    def write_files(self, files: Mapping[str, TaskFile], root: str) -> None:
-        self._inner.write_files(files, root)
-
-    def read_files(self, paths: Sequence[str], *, exclude: Sequence[str] = ()) -> Mapping[str, TaskFile]:
-        return self._inner.read_files(paths, exclude=exclude)
-
-    def find(self, path: str, *, exclude: Sequence[str] = ()) -> Found | None:
-        return self._inner.find(path, exclude=exclude)
-
-    def stop(self) -> None:
-        self._inner.stop()
 
 
 @dataclass
@@ -393,14 +331,16 @@ class _Run:
     def _forked(self, box: Sandbox) -> AbstractContextManager[Sandbox]:
         return self.backend.fork(box, self._capped(self.task.config.environment), labels=self.labels)
 
-    def _recorded(self, box: Sandbox) -> _Recorded:
-        return _Recorded(box, self.commands, self.limits.seconds)
+    def _recorded(self, box: Sandbox) -> Recorded:
+        return Recorded(box, self.commands, self.limits.seconds)
 
     def _run_tests(self, box: Sandbox, env: Mapping[str, str], user: str | None) -> Reward:
         run_plumbing(box, MAKE_RUNNABLE)
         config = self.task.config.verifier
         env = {**env, **variables(config.env)}
-        _run_script(self._recorded(box), "/tests/test.sh", config.timeout_sec, env, user)
+        # Among a solver's files the first bash on the path may be its own.
+        bash = "bash" if self.task.separate else "/bin/bash"
+        run_script(self._recorded(box), "/tests/test.sh", config.timeout_sec, env, user, bash)
         box.stop()
         left = box.read_files([posixpath.join(LOGS, name) for name in (REWARD_TXT, REWARD_JSON)])
         return reward_from_files({posixpath.basename(path): file.data for path, file in left.items()})

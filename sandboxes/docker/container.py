@@ -52,7 +52,6 @@ IDLE = ("/bin/sh", "-c", "while :; do sleep 86400; done")
 TRANSFER_SECONDS = 300
 
 # The engine's words, with code 500, about a path on which a command has put a file or a circle of links.
-NO_USER = ("unable to find user", "unable to find group", "no matching entries")
 NOWHERE = ("not a directory", "too many links", "file name too long")
 
 # A command's stream may break off a moment before the engine knows that the whole container has ended.
@@ -191,6 +190,9 @@ class DockerSandbox:
         except TimeoutError as error:
             self.stop()
             raise TimedOut(f"The command did not end within {timeout:g} seconds.", timeout) from error
+        except APIError as error:
+            self._check_begun(api, error)
+            raise
         except BaseException:  # a limit or an interrupt of the caller's: its command must not go on
             with suppress(SandboxError):
                 self.stop()
@@ -200,7 +202,8 @@ class DockerSandbox:
         if ended.exit_code is not None:
             return ended.exit_code
         self._check_alive(api, stopped=self._stops > stops)
-        return _code_without_wrapper(api, exec_id, (stdout.kept + stderr.kept).decode("utf-8", "replace"))
+        said = (stdout.kept + stderr.kept).decode("utf-8", "replace")
+        return _code_without_wrapper(api, exec_id, user, said)
 
     def _prepared(self, api: APIClient, command: Sequence[str], env: dict[str, str], user: str) -> str:
         """The id of an exec in a running container that is not started itself."""
@@ -209,14 +212,18 @@ class DockerSandbox:
         try:
             exec_id: str = api.exec_create(self.name, command, stdin=True, environment=env, user=user)["Id"]
         except APIError as error:
-            if error.status_code == 409 and not self._running(api):
-                raise Unsupported(self._why_idle_ended(api)) from error
+            self._check_begun(api, error)
             raise
         return exec_id
 
-    def _why_idle_ended(self, api: APIClient) -> str:
-        code = api.inspect_container(self.name)["State"]["ExitCode"]
-        return f"No command can run in this image: it ended as soon as it was started (exit code {code})."
+    def _check_begun(self, api: APIClient, error: APIError) -> None:
+        """Raises a sentence where an exec could not begin because nothing runs any more."""
+        state = api.inspect_container(self.name)["State"]
+        if not state["Running"]:
+            raise SandboxError(
+                f"The container ended before the command began (exit code {state['ExitCode']}): its image "
+                "has no /bin/sh, or an ENTRYPOINT that ends, or a process in it killed all others."
+            ) from error
 
     def _check_alive(self, api: APIClient, *, stopped: bool) -> None:
         """The stream broke off before the command's end. Raises where that was the container's end too."""
@@ -225,7 +232,7 @@ class DockerSandbox:
             time.sleep(0.1)
         if state["OOMKilled"]:
             raise OutOfMemory(f"The sandbox went over the memory limit of {self.limits.memory_mb} MiB.")
-        if not state["Running"] and stopped:
+        if not state["Running"] and (stopped or state["Status"] in ("removing", "dead")):
             raise SandboxDied("The sandbox was stopped while a command ran in it.")
         if not state["Running"]:
             # It is still there, so nobody outside removed it: what ran inside ended it.
@@ -288,16 +295,15 @@ class DockerSandbox:
                 _refuse(response)
 
 
-def _code_without_wrapper(api: APIClient, exec_id: str, said: str) -> int:
+def _code_without_wrapper(api: APIClient, exec_id: str, user: str, said: str) -> int:
     """The wrapping shell did not reach its end: killed by its own command, or never started.
 
-    Raises `Unsupported` where there is no shell or no such user.
+    Raises `Unsupported` where there is no shell or no such user, which the engine tells by these codes.
     """
     code = api.exec_inspect(exec_id)["ExitCode"]
-    if code in (126, 127) and "OCI runtime exec failed" in said:
-        raise Unsupported(f"No command can run in this image: {said.strip()}")
-    if code == 126 and any(words in said for words in NO_USER):
-        raise Unsupported(f"No command can run as this user: {said.strip()}")
+    if code in (126, 127):
+        who = f"as the user {user!r}" if user and "OCI runtime" not in said else "in this image"
+        raise Unsupported(f"No command can run {who}. {said.strip()}".strip())
     return 137 if code is None else int(code)
 
 

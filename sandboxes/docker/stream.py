@@ -145,7 +145,8 @@ def follow(attached: Attached, marker: str, stdout: Capture, stderr: Capture) ->
     attached.start(marker)
     try:
         for stream, data in attached.frames():
-            streams[stream].feed(data)
+            if stream in streams:  # an engine's complaint about the user comes without frames
+                streams[stream].feed(data)
             if all(each.ended for each in streams.values()):
                 break
     finally:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import secrets
+import threading
 import time
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from docker import DockerClient
 
 from sandboxes.base import Backend
 from sandboxes.docker import DockerBackend, builder
@@ -57,7 +61,13 @@ def test_a_context_without_a_dockerfile_does_not_build(backend: Backend) -> None
 
 @pytest.mark.parametrize(
     "dockerfile",
-    [f"FROM envevo/{INSTANCE}:0123\n", f"{FROM}RUN --network=host true\n", f"# syntax=evil/frontend\n{FROM}"],
+    [
+        f"FROM envevo/{INSTANCE}:0123\n",
+        f"{FROM}RUN --network=host true\n",
+        f"# syntax=evil/frontend\n{FROM}",
+        f"{FROM}ADD http://127.0.0.1:1/x /x\n",
+        f"{FROM}LABEL org.envevo.fork=1\n",
+    ],
 )
 def test_what_the_policy_refuses_is_not_built(backend: Backend, dockerfile: str) -> None:
     with pytest.raises(Unsupported, match="not built here: line"):
@@ -86,6 +96,43 @@ def test_a_build_has_no_network(docker: Backend) -> None:
     )
     with docker.open(image, LIMITS, labels={}) as box:
         assert sh(box, "cat /interfaces").split() == [b"lo"]
+
+
+@pytest.mark.docker
+def test_a_build_that_may_use_the_network_fetches_what_it_adds() -> None:
+    served: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            served.append(self.path)
+            self.send_error(404)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        files = context(f"{FROM}ADD http://127.0.0.1:{server.server_port}/x /x\n")
+        for build_network, said in ((False, "builds here do not have"), (True, "404")):
+            docker = DockerBackend(instance=INSTANCE, address=DOCKER_HOST, build_network=build_network)
+            with pytest.raises((Unsupported, BuildFailed), match=said):
+                docker.build(files, timeout=60)
+            assert bool(served) == build_network
+        server.shutdown()
+
+
+@pytest.mark.docker
+def test_an_image_with_a_forks_label_but_not_its_tag_is_not_swept(
+    docker: Backend, engine: DockerClient
+) -> None:
+    name = f"envevo/{INSTANCE}:made-up"
+    labels = {"org.envevo.instance": INSTANCE, "org.envevo.fork": "1"}
+    engine.images.build(fileobj=io.BytesIO(f"{FROM}RUN true\n".encode()), tag=name, labels=labels)
+    docker.sweep(lambda labels: False)
+    assert engine.images.get(name)
+    engine.images.remove(name)
 
 
 @pytest.mark.docker

@@ -9,6 +9,7 @@ from sandboxes import intake
 from sandboxes.errors import TaskRefused
 from sandboxes.files import TaskFile
 from sandboxes.intake import find_tasks, read_folder
+from sandboxes.trial import environment_context, verifier_context
 from tests.sandboxes.tasks import SOLVE, TOML, plant, with_changes
 
 Changes = dict[str, TaskFile | bytes | None]
@@ -198,6 +199,19 @@ def test_settings_without_effect_here_are_named_in_a_warning(tmp_path: Path) -> 
         True,
         True,
     ]
+
+
+def test_a_prebuilt_image_is_said_to_win_over_the_dockerfile(tmp_path: Path) -> None:
+    toml = TOML + b"[environment]\ndocker_image = 'x'\n[verifier.environment]\ndocker_image = 'y'\n"
+    files = {"task.toml": toml, "tests/Dockerfile": b"FROM debian:bookworm-slim\n"}
+    intake_ = read_folder(plant(tmp_path, files))
+    assert [text.partition(" is ")[0] for text in intake_.warnings] == [
+        "environment.docker_image",
+        "verifier.environment.docker_image",
+    ]
+    assert all("Dockerfile is not built" in text for text in intake_.warnings)
+    assert environment_context(intake_.task)["Dockerfile"].data == b"FROM x\n"
+    assert verifier_context(intake_.task)["Dockerfile"].data == b"FROM y\n"
 
 
 @pytest.mark.parametrize(

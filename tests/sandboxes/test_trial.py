@@ -328,7 +328,6 @@ ODD = {
         {"task.toml": SEPARATE.replace("/app/answer", "/app/answer.txt/x")},
         "The tests did not pass",
     ),
-    "next to no memory": ({"task.toml": SEPARATE + "[environment]\nmemory_mb = 1\n"}, "The solver ran out"),
 }
 
 
@@ -347,7 +346,7 @@ def test_a_hundredth_of_a_processor_is_still_one(make_backend: Callable[..., Bac
     docker = make_backend("docker")
     image = docker.build({"Dockerfile": TaskFile.text("FROM debian:bookworm-slim\n")}, timeout=60)
     with docker.open(image, replace(LIMITS, cpus=0.001, memory_mb=1), labels={}) as box:
-        box.stop()
+        assert box.exec(["true"], timeout=100).ok
 
 
 @MODES
@@ -486,6 +485,14 @@ def test_an_image_without_bash_is_told_so(run_docker: Run, part: str) -> None:
     who = {"environment": "The solver", "tests": "The tests"}[part]
     assert trial.outcome is TrialOutcome.ERROR
     assert trial.summary == f"{who}: There is no bash in this image, and solve.sh and test.sh are run by it."
+
+
+def test_a_bash_of_the_solvers_runs_no_shared_tests(run: Run) -> None:
+    forge = r"""printf '#!/bin/sh\necho 1 >/logs/verifier/reward.txt\n' >/usr/local/bin/bash
+        chmod +x /usr/local/bin/bash"""
+    image = DOCKERFILE + 'ENV PATH="/usr/local/bin:/usr/bin:/bin"\n'
+    trial = run(shared(**{"environment/Dockerfile": image}), agent(forge))
+    assert trial.outcome is TrialOutcome.FAILED, trial.summary
 
 
 # Case 07: five solvers that do not solve the task and forge the reward.
