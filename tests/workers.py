@@ -62,6 +62,15 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def stops_while(process: subprocess.Popen[bytes], holds: Callable[[], bool]) -> bool:
+    """Stop the worker, and leave it so if the condition holds then; else let it go on."""
+    os.killpg(process.pid, signal.SIGSTOP)
+    if holds():
+        return True
+    os.killpg(process.pid, signal.SIGCONT)
+    return False
+
+
 def until(holds: Callable[[], bool], what: str, *, every: float = 0.01) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not holds():

@@ -13,7 +13,7 @@ from lineages.growth.evolving import RecipeSettings, start
 from lineages.growth.models import Candidate, Evolution, Plan, Review
 from lineages.growth.nudge import nudge
 from lineages.library.models import Audit, Environment, GateResult
-from tests.workers import kill, until, worker
+from tests.workers import kill, stops_while, until, worker
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -123,7 +123,11 @@ def test_containers_of_a_killed_worker_are_swept(seed: Environment, engine: obje
         return engine.containers.list(all=True, filters={"label": f"org.envevo.instance={settings.INSTANCE}"})  # type: ignore[attr-defined]
 
     with worker(ENVEVO_SANDBOX="docker") as first:
-        until(lambda: in_the_middle_of(evolution, "verifying") and bool(ours()), "a container", every=0.05)
+        until(
+            lambda: in_the_middle_of(evolution, "verifying") and stops_while(first, lambda: bool(ours())),
+            "a container",
+            every=0.05,
+        )
         kill(first)
     assert ours(), "the kill left a container behind"
     with worker(ENVEVO_SANDBOX="docker"):
