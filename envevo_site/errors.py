@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
+
+from lineages.pages import uncached, wants_fragment
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -38,11 +41,15 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _answer(request: HttpRequest, code: int, problem: str, advice: str) -> HttpResponse:
-    template = "partials/notice.html" if request.headers.get("HX-Request") else "error.html"
+    template = "partials/notice.html" if wants_fragment(request) else "error.html"
     context = {"code": code, "problem": problem, "advice": advice, "back": _came_from(request)}
-    return render(request, template, context, status=code)
+    return uncached(render(request, template, context, status=code))
 
 
 def _came_from(request: HttpRequest) -> str:
     referer = request.headers.get("Referer", "")
-    return referer if url_has_allowed_host_and_scheme(referer, allowed_hosts={request.get_host()}) else ""
+    try:
+        ours = {request.get_host()}
+    except DisallowedHost:
+        return ""
+    return referer if url_has_allowed_host_and_scheme(referer, allowed_hosts=ours) else ""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any, cast
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.views.decorators.http import require_http_methods
 
 HEADERS = ("HX-Request", "HX-Boosted", "HX-History-Restore-Request")
 
 
 def wants_fragment(request: HttpRequest) -> bool:
     """A boosted link and a history restore are htmx requests that need the whole page."""
-    htmx = request.htmx  # type: ignore[attr-defined]
+    htmx: Any = getattr(request, "htmx", None)  # not there yet when a middleware before htmx's refuses
     return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
 
 
@@ -28,15 +30,36 @@ def person(request: HttpRequest) -> User:
 def page(
     request: HttpRequest, template: str, context: Mapping[str, Any], fragment: str, status: int = 200
 ) -> HttpResponse:
-    """The page, or its partial named `fragment` where that is wanted.
+    """The page, or its partial named `fragment` where that is wanted; templates see which as `fragment`."""
+    wanted = wants_fragment(request)
+    name = f"{template}#{fragment}" if wanted else template
+    return uncached(render(request, name, {**context, "fragment": wanted}, status=status))
 
-    No cache keeps it, so that the back button shows what is true now.
-    """
-    name = f"{template}#{fragment}" if wants_fragment(request) else template
-    response = render(request, name, dict(context), status=status)
+
+def uncached(response: HttpResponse) -> HttpResponse:
+    """No cache keeps it, so that the back button shows what is true now."""
     patch_vary_headers(response, HEADERS)
     patch_cache_control(response, private=True, no_store=True)
     return response
+
+
+def unchanged() -> HttpResponse:
+    """The answer to a poll that shows everything already."""
+    return uncached(HttpResponse(status=204))
+
+
+def posted(page_name: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+    """A view that acts on POST; whoever only looks at its address is led to the page named `page_name`."""
+
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @require_http_methods(["GET", "HEAD", "POST"])
+        @wraps(view)
+        def looked_at_or_posted(request: HttpRequest, pk: int, **kwargs: Any) -> HttpResponse:
+            return view(request, pk, **kwargs) if request.method == "POST" else redirect(page_name, pk=pk)
+
+        return looked_at_or_posted
+
+    return decorate
 
 
 def stamp(*facts: object) -> str:

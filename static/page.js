@@ -18,6 +18,13 @@
     }
   });
 
+  // The live region is read out when it changes; the same words again are no change.
+  document.addEventListener("htmx:oobBeforeSwap", (event) => {
+    const said = (element) => element.textContent.trim().replace(/\s+/g, " ");
+    const { target, fragment } = event.detail;
+    if (target.id === "live" && said(target) === said(fragment)) event.detail.shouldSwap = false;
+  });
+
   const complain = (text) => {
     const note = document.createElement("p");
     note.className = "note error";

@@ -80,5 +80,3 @@ def test_a_task_that_harbor_init_made_is_imported_and_verifies(
         "oracle": 1.0,
         "invalid_test": 0.0,
     }
-
-

@@ -53,7 +53,7 @@ class StartForm(forms.Form):
         min_value=-(2**63),
         max_value=2**63 - 1,
         required=False,
-        help_text="The same seed draws the same order of directions and the same edits.",
+        help_text="The n-th evolution from the same parent with this seed draws the same order and edits.",
     )
 
     def __init__(self, *args: Any, parent: Environment, **kwargs: Any) -> None:
@@ -83,7 +83,7 @@ class LineageFilter(forms.Form):
 
     STATES = [
         ("", "any state"),
-        *((state, state) for state in ("waiting", "failed", "running", "paused", "idle")),
+        *((state, state) for state in ("waiting", "failed", "running", "paused", "exhausted", "idle")),
     ]
 
     q = forms.CharField(

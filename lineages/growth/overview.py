@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import (
     Case,
@@ -59,14 +60,15 @@ def lineages() -> QuerySet[Lineage]:
         When(Exists(own.filter(status=Evolution.Status.FAILED)), then=Value("failed")),
         When(Exists(own.filter(status__in=Evolution.WORKABLE, paused_at=None)), then=Value("running")),
         When(Exists(own.filter(status__in=Evolution.WORKABLE)), then=Value("paused")),
+        When(ended=Evolution.Status.EXHAUSTED, then=Value("exhausted")),
         default=Value("idle"),
     )
     return Lineage.objects.annotate(
         generations=Subquery(tip.values("generation")[:1]),
         tip_difficulty=Subquery(tip.values("difficulty")[:1]),
         newest=Subquery(newest.values("created_at")[:1]),
-        state=state,
-    )
+        ended=Subquery(own.order_by("-pk").values("status")[:1]),
+    ).annotate(state=state)
 
 
 def narrowed(found: QuerySet[Lineage], text: str, state: str, sort: str) -> QuerySet[Lineage]:
@@ -96,6 +98,15 @@ def with_work() -> QuerySet[Evolution]:
         candidate=Subquery(candidates.values("pk")[:1]),
         tries=Subquery(open_one.values("ordinal")[:1]),
     )
+
+
+def fruitless() -> QuerySet[Evolution]:
+    """The last evolutions of their lineages that ended without a child, newest first, with the `reason`."""
+    later = Evolution.objects.filter(lineage=OuterRef("lineage"), pk__gt=OuterRef("pk"))
+    closed = Attempt.objects.filter(evolution=OuterRef("pk")).order_by("-ordinal")
+    ended = with_work().filter(~Exists(later), status=Evolution.Status.EXHAUSTED)
+    reason = Coalesce(Subquery(closed.values("reason")[:1]), Value(""), output_field=TextField())
+    return ended.annotate(reason=reason).order_by("-status_since")
 
 
 def waiting_link(evolution: Evolution) -> str:
@@ -146,11 +157,12 @@ def calls(evolution: Evolution) -> QuerySet[AgentCall]:
     return AgentCall.objects.filter(of_it).order_by("started_at", "id")
 
 
-def progress(evolution: Evolution) -> dict[str, int]:
+def progress(pk: int) -> dict[str, Any] | None:
     """Facts that change with everything the live page shows; equal ones mean that it shows all.
 
     Rows are only ever added, and an attempt closes with a move or another attempt, so that the newest key
-    of each kind tells. One query: counting over joins would multiply them with each other.
+    of each kind tells. One query: counting over joins would multiply them with each other. None where
+    there is no such evolution.
     """
     newest = {
         "tried": _newest(Attempt, "evolution"),
@@ -161,7 +173,8 @@ def progress(evolution: Evolution) -> dict[str, int]:
         "candidate_reviewed": _newest(Review, "candidate__attempt__evolution"),
         "asked": _newest(AgentCall, "attempt__evolution"),
     }
-    return Evolution.objects.values("version", "paused_at", "faults").annotate(**newest).get(pk=evolution.pk)
+    shown = Evolution.objects.values("version", "paused_at", "faults").annotate(**newest)
+    return shown.filter(pk=pk).first()
 
 
 def _newest(model: type[Model], evolution: str) -> Subquery:

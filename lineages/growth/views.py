@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from lineages.growth import evolving, jobs, overview
 from lineages.growth.forms import LineageFilter, StartForm
@@ -16,7 +16,7 @@ from lineages.growth.models import Evolution
 from lineages.growth.nudge import nudge
 from lineages.library.models import Environment, Lineage
 from lineages.lifecycle import Stale
-from lineages.pages import nothing_new, page, person, stamp
+from lineages.pages import nothing_new, page, person, posted, stamp, unchanged
 from lineages.templatetags.pages import words
 
 COLUMNS = (
@@ -45,20 +45,25 @@ def home(request: HttpRequest) -> HttpResponse:
     broken = list(
         evolutions.filter(status=Evolution.Status.FAILED).order_by("-status_since")[: HOME_ROWS + 1]
     )
+    fruitless = list(overview.fruitless()[: HOME_ROWS + 1])
     newest = (
         Environment.objects.filter(generation__gt=0)
         .select_related("lineage", "parent")
         .order_by("-created_at")
     )
-    current = stamp([(each.pk, each.version, each.faults) for each in (*waiting, *running, *broken)])
+    shown = (*waiting, *running, *broken, *fruitless)
+    current = stamp([(each.pk, each.version, each.faults, each.paused_at) for each in shown])
     if nothing_new(request, current):
-        return HttpResponse(status=204)
+        return unchanged()
     context = {
         "waiting": [(each, overview.waiting_link(each)) for each in waiting[:HOME_ROWS]],
         "running": running[:HOME_ROWS],
         "broken": broken[:HOME_ROWS],
-        "more": [name for name, found in _named(waiting, running, broken) if len(found) > HOME_ROWS],
+        "fruitless": fruitless[:HOME_ROWS],
+        "more": [name for name, rows in _named(waiting, running, broken, fruitless) if len(rows) > HOME_ROWS],
         "newest": newest[:NEWEST_ROWS],
+        # Asked anew: what moved between the lists above stands in none of them, and has to come back.
+        "polls": Evolution.objects.filter(status__in=Evolution.HUMAN | Evolution.WORKABLE).exists(),
         "empty": not Lineage.objects.exists(),
         "stamp": current,
     }
@@ -124,7 +129,7 @@ def evolution_start(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "lineages/evolution_start.html", context, status=status)
 
 
-@require_POST
+@posted("environment_detail")
 def environment_verify(request: HttpRequest, pk: int) -> HttpResponse:
     """Have the gates look at an environment again; its page shows how that goes."""
     environment = get_object_or_404(Environment.objects.select_related("lineage"), pk=pk)
@@ -136,27 +141,24 @@ def environment_verify(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 def evolution_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The loops as they run. Asked again by its own fragment until the evolution is at an end."""
-    evolution = _evolution(pk)
-    current = _stamp(evolution)
+    current = _stamp(pk)
     if nothing_new(request, current):
-        return HttpResponse(status=204)
-    return _show(request, evolution)
+        return unchanged()
+    return _show(request, pk, current)
 
 
-@require_POST
+@posted("evolution_detail")
 def evolution_act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     """Cancel, pause, resume, move back: once done the fresh page, 409 where somebody was faster."""
     evolution = _evolution(pk)
     try:
         _ACTIONS[action](evolution, request)
     except (Stale, ValueError):
-        evolution = _evolution(pk)
-        sentence = f"Not done: this evolution is now “{words(evolution.status)}”{_mover(evolution)}."
-        return _show(request, evolution, conflict=sentence, status=409)
+        return _refused(request, pk)
     if not request.htmx:  # type: ignore[attr-defined]
         messages.success(request, f"Done: {words(action)}.")
         return redirect("evolution_detail", pk=pk)
-    return _show(request, _evolution(pk))
+    return _show(request, pk, _stamp(pk))
 
 
 def _cancel(evolution: Evolution, request: HttpRequest) -> None:
@@ -164,8 +166,6 @@ def _cancel(evolution: Evolution, request: HttpRequest) -> None:
 
 
 def _pause(evolution: Evolution, request: HttpRequest) -> None:
-    if evolution.ended:
-        raise Stale(f"evolution {evolution.pk} is already {evolution.status}")
     evolving.pause(evolution, by=person(request))
 
 
@@ -187,7 +187,17 @@ _ACTIONS: dict[str, Callable[[Evolution, HttpRequest], None]] = {
 }
 
 
-def _show(request: HttpRequest, evolution: Evolution, conflict: str = "", status: int = 200) -> HttpResponse:
+def _refused(request: HttpRequest, pk: int) -> HttpResponse:
+    current, evolution = _stamp(pk), _evolution(pk)
+    sentence = f"Not done: this evolution is now “{words(evolution.status)}”{_mover(evolution)}."
+    return _show(request, pk, current, conflict=sentence, status=409)
+
+
+def _show(
+    request: HttpRequest, pk: int, current: str, *, conflict: str = "", status: int = 200
+) -> HttpResponse:
+    """`current` is the stamp from before reading, so that what changes meanwhile shows at the next poll."""
+    evolution = _evolution(pk)
     context = {
         "evolution": evolution,
         "attempts": overview.timeline(evolution),
@@ -195,7 +205,7 @@ def _show(request: HttpRequest, evolution: Evolution, conflict: str = "", status
         "moves": evolution.history().select_related("by"),
         "waiting_link": overview.waiting_link(evolution),
         "conflict": conflict,
-        "stamp": _stamp(evolution),
+        "stamp": current,
         "polls": not evolution.ended,
         "pause_action": "resume" if evolution.paused_at else "pause",
     }
@@ -207,8 +217,8 @@ def _evolution(pk: int) -> Evolution:
     return get_object_or_404(overview.with_work().select_related(*related), pk=pk)
 
 
-def _stamp(evolution: Evolution) -> str:
-    return stamp(overview.progress(evolution))
+def _stamp(pk: int) -> str:
+    return stamp(overview.progress(pk))
 
 
 def _mover(evolution: Evolution) -> str:
@@ -217,7 +227,7 @@ def _mover(evolution: Evolution) -> str:
 
 
 def _named(*found: list[Evolution]) -> zip[Any]:
-    return zip(("waiting", "running", "broken"), found, strict=True)
+    return zip(("waiting", "running", "broken", "ended without a child"), found, strict=True)
 
 
 def _whole(text: str, *, least: int) -> int:

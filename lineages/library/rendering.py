@@ -1,15 +1,17 @@
 """Untrusted text made fit for a page: instructions, files, command output, differences.
 
 Nothing here trusts its input. Markdown is rendered without raw HTML and then cleaned by an allow-list;
-everything else is escaped. Control, bidirectional and zero-width characters become visible, so that
-what a reviewer reads is what is there. Sizes are capped, and what was left out is said in `notes`.
+everything else is escaped. Every character that shows as nothing or reorders others becomes visible, so
+that what a reviewer reads is what is there. Sizes are capped, and what was left out is said in `notes`.
 """
 
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import nh3
 from django.template.defaultfilters import filesizeformat
@@ -38,11 +40,24 @@ _TAGS = {
     *("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "pre", "code", "em", "strong", "a", "s"),
     *("blockquote", "hr", "br", "table", "thead", "tbody", "tr", "th", "td"),
 }
-_INVISIBLE = [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0x00AD, 0x061C, 0xFEFF]
+# Default ignorable code points (Unicode, DerivedCoreProperties) that the categories below do not name.
+_IGNORABLE = {
+    *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0),
+    *range(0x180B, 0x1810),
+    *range(0xFE00, 0xFE10),
+    *range(0xFFF0, 0xFFF9),
+    *range(0xE0000, 0xE1000),
+}
+# Planes 2 to 13 hold ideographs and nothing else, so that they need not be looked through.
+_INVISIBLE = {
+    code
+    for code in chain(range(0x80, 0x20000), range(0xE0000, 0xE1000))
+    if code in _IGNORABLE or unicodedata.category(chr(code)) in {"Cc", "Cf", "Zl", "Zp"}
+}
 _VISIBLE = {
     **{code: f"\\x{code:02x}" for code in [*range(0x20), 0x7F] if chr(code) not in "\t\n\r"},
     0x0D: "\\r",
-    **{code: f"⟨U+{code:04X}⟩" for code in [*range(0x80, 0xA0), *_INVISIBLE]},
+    **{code: f"⟨U+{code:04X}⟩" for code in _INVISIBLE},
 }
 
 
@@ -58,7 +73,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """How one file differs: `lines` are (kind, text) with kind one of add, del, hunk, same."""
+    """How one file differs: `lines` are (kind, text) with kind one of add, del, hunk, same, end."""
 
     path: str
     change: str
@@ -195,21 +210,36 @@ def _file_diff(path: str, before: bytes | None, after: bytes | None) -> FileDiff
         )
     if before == after:
         return FileDiff(path, change, notes=("Only the mode or the link differs.",))
-    was, now = (data.decode("utf-8", errors="replace").splitlines() for data in (old, new))
+    was, now = (_lines(data.decode("utf-8", errors="backslashreplace")) for data in (old, new))
     if max(len(was), len(now)) > DIFF_LINES_EACH or max(len(old), len(new)) > CODE_BYTES:
         return FileDiff(
             path, change, notes=(f"Too large to compare here: {len(was):,} → {len(now):,} lines.",)
         )
-    return FileDiff(path, change, *_diff_lines(was, now))
+    lines = tuple(_kinds(list(difflib.unified_diff(was, now, n=3))[2:]))
+    return FileDiff(path, change, lines[:DIFF_LINES], tuple(_remarks(was, now, lines)))
 
 
-def _diff_lines(was: list[str], now: list[str]) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    lines = list(_kinds(list(difflib.unified_diff(was, now, lineterm="", n=3))[2:]))
-    notes = (f"{len(lines) - DIFF_LINES:,} more lines are not shown.",) if len(lines) > DIFF_LINES else ()
-    return tuple(lines[:DIFF_LINES]), notes
+def _lines(text: str) -> list[str]:
+    """Each with its own end. Only a line feed ends one: not a carriage return, not U+2028."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    return [*lines[:-1], lines[-1].removesuffix("\n")] if lines[-1] != "\n" else lines[:-1]
+
+
+def _remarks(was: list[str], now: list[str], lines: tuple[tuple[str, str], ...]) -> Iterator[str]:
+    """What the lines alone do not tell."""
+    if not was and not now:
+        yield "The file is empty."
+    elif not lines:
+        yield "Only bytes that are not UTF-8 differ."
+    elif [line.rstrip("\r\n") for line in was] == [line.rstrip("\r\n") for line in now]:
+        yield "Only line ends differ."
+    if len(lines) > DIFF_LINES:
+        yield f"{len(lines) - DIFF_LINES:,} more lines are not shown."
 
 
 def _kinds(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
     names = {"+": "add", "-": "del", "@": "hunk"}
     for line in lines:
-        yield names.get(line[:1], "same"), visible(_short(line))
+        yield names.get(line[:1], "same"), visible(_short(line.removesuffix("\n")))
+        if not line.endswith("\n"):
+            yield "end", "\\ no newline at end"

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 
 from agents.plan import PlanDraft
 from lineages import difficulty
+from lineages.gates import profile
 from lineages.library import blobs
 from lineages.library.models import AgentCall, Audit, Environment, GateResult, Snapshot, SnapshotFile
 from lineages.lifecycle import Move
@@ -97,7 +98,13 @@ def newest_results(snapshots: Iterable[int]) -> dict[int, list[GateResult]]:
     results: dict[int, list[GateResult]] = {snapshot: [] for snapshot in newest}
     for result in GateResult.objects.filter(audit__in=newest.values()).select_related("audit"):
         results[result.audit.snapshot_id].append(result)
-    return results
+    return {snapshot: in_order(found) for snapshot, found in results.items()}
+
+
+def in_order(results: Iterable[GateResult]) -> list[GateResult]:
+    """As the standard profile runs its gates, whoever answered first; others come last."""
+    ranks = {gate.name: rank for rank, gate in enumerate(profile("standard"))}
+    return sorted(results, key=lambda result: ranks.get(result.gate, len(ranks)))
 
 
 def _stored(environment: Environment) -> tuple[float, ...]:

@@ -24,7 +24,7 @@ from lineages.library.models import (
     Snapshot,
     SnapshotFile,
 )
-from lineages.pages import nothing_new, page, stamp
+from lineages.pages import nothing_new, page, stamp, unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def environment_gates(request: HttpRequest, pk: int) -> HttpResponse:
     """What the environment page polls while an audit runs."""
     context = _gates(_environment(pk))
     if nothing_new(request, context["stamp"]):
-        return HttpResponse(status=204)
+        return unchanged()
     return page(request, "lineages/environment_gates.html", context, "gates")
 
 
@@ -155,7 +155,9 @@ def _gates(environment: Environment) -> dict[str, Any]:
         "running": running,
         "broken": failed,
         "stamp": stamp(
-            audit and (audit.pk, audit.version), running and (running.pk, running.tries), len(results)
+            audit and (audit.pk, audit.version),
+            running and (running.pk, running.tries, bool(running.lease_token)),
+            len(results),
         ),
     }
 

@@ -32,6 +32,11 @@ class DecisionForm(forms.Form):
             raise forms.ValidationError("Say in a sentence why: the author reads it.")
         return comment
 
+    def pointed(self) -> DecisionForm:
+        """With the cursor in the reason, for the page that says what is wrong with it."""
+        self.fields["comment"].widget.attrs["autofocus"] = True
+        return self
+
     def drawn_from(self) -> int:
         """The version that was sent, or -1, which is never current."""
         sent = str(self.data.get("version", ""))

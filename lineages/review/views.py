@@ -10,13 +10,13 @@ from django.db.models import Model, Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from lineages.growth import overview
 from lineages.growth.models import Candidate, Evolution, Plan, Review
 from lineages.library import alignment, rendering, shelf
 from lineages.lifecycle import Stale
-from lineages.pages import page, person
+from lineages.pages import page, person, posted
 from lineages.review.decisions import decide_candidate, decide_plan
 from lineages.review.forms import DecisionForm
 from lineages.templatetags.pages import since, words
@@ -34,7 +34,7 @@ def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return _plan_page(request, _plan(pk))
 
 
-@require_POST
+@posted("plan_detail")
 def plan_decide(request: HttpRequest, pk: int, decision: str) -> HttpResponse:
     """Approve, reject or ask for changes; bound to the version that the page was drawn from."""
     return _decided(request, _plan(pk), decision, decide_plan, _plan_page)
@@ -45,7 +45,7 @@ def candidate_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return _candidate_page(request, _candidate(pk))
 
 
-@require_POST
+@posted("candidate_detail")
 def candidate_decide(request: HttpRequest, pk: int, decision: str) -> HttpResponse:
     """Sign off, reject or ask for changes; bound to the version that the page was drawn from."""
     return _decided(request, _candidate(pk), decision, decide_candidate, _candidate_page)
@@ -59,7 +59,7 @@ def _decided(
     if form.drawn_from() != row.attempt.evolution.version:
         return _stale(request, row, decision, show)
     if not form.is_valid():
-        return show(request, row, form=form, status=422)
+        return show(request, row, form=form.pointed(), status=422)
     try:
         decide(row, **form.cleaned_data, decision=decision, by=person(request))
     except Stale:
@@ -121,7 +121,7 @@ def _candidate_page(request: HttpRequest, candidate: Candidate, **said: Any) -> 
         "rows": alignment.align(draft.before, draft.after),
         "files": rendering.differences(before, after),
         "bindings": [row.value for row in candidate.bindings.all()],
-        "results": list(candidate.audit.results.all()) if candidate.audit else [],
+        "results": candidate.audit.results.all() if candidate.audit else [],
         "revisions": candidate.attempt.candidates.all(),
         **_common(request, candidate, evolution, waits, said),
     }

@@ -9,7 +9,11 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from lineages.gates import all_gates
+from lineages.library import rendering, shelf
+
 register = template.Library()
+register.filter("in_order", shelf.in_order)
 
 GLYPHS = {"scenario": "σ", "skill": "κ", "length": "L", "": "•"}
 WORDS = {
@@ -45,6 +49,19 @@ def glyph(direction: str) -> str:
 def words(code: str) -> str:
     """A status, outcome or decision as a person would say it."""
     return WORDS.get(code, str(code).replace("_", " "))
+
+
+@register.filter
+def visible(text: object) -> str:
+    """What a task or an author wrote, with every character that could hide or reorder others written out."""
+    return "" if text is None else rendering.visible(str(text))
+
+
+@register.filter
+def gate_title(name: str) -> str:
+    """What the gate checks, in a few words; its name where no such gate is installed."""
+    known = all_gates().get(name)
+    return known.title if known else words(name)
 
 
 @register.filter

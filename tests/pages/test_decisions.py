@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from lineages.growth.models import Attempt, Candidate, Evolution, Plan, Review
 from lineages.library.models import Environment
 from lineages.lifecycle import Move
+from lineages.templatetags import pages
 from tests import factories
 
 Subject = Plan | Candidate
@@ -101,7 +104,9 @@ def test_rejecting_and_asking_for_changes_need_a_reason(
 ) -> None:
     before = status(subject)
     response = decide(htmx, subject, decision, comment=comment)
-    assert response.status_code == 422 and "Say in a sentence why" in response.content.decode()
+    html = response.content.decode()
+    assert response.status_code == 422 and "Say in a sentence why" in html
+    assert re.search(r"<textarea[^>]*\sautofocus", html), "the keyboard goes on where the reason is missing"
     assert people(subject) == [] and status(subject) == before and not Move.objects.exists()
 
 
@@ -188,7 +193,8 @@ def test_an_older_round_shows_no_buttons_and_takes_no_decision(htmx: Client) -> 
 @pytest.mark.parametrize("decision", ["approve", "reject", "changes"])
 def test_looking_never_decides(web: Client, subject: Subject, decision: str) -> None:
     before = status(subject)
-    assert web.get(url(subject, decision)).status_code == 405
+    response = web.get(url(subject, decision))
+    assert response.status_code == 302 and response["Location"] == url(subject)
     assert web.get(url(subject)).status_code == 200
     assert people(subject) == [] and status(subject) == before
 
@@ -211,6 +217,58 @@ def test_the_next_plan_that_waits_is_one_key_away(web: Client) -> None:
     first, second = factories.waiting_plan(), factories.waiting_plan()
     assert f'href="{url(second)}" data-key="n"' in web.get(url(first)).content.decode()
     assert f'href="{url(first)}" data-key="n"' in web.get(url(second)).content.decode()
+
+
+def test_a_paused_evolution_is_named_before_and_after_the_decision(
+    web: Client, htmx: Client, subject: Subject
+) -> None:
+    evolution = subject.attempt.evolution
+    Evolution.objects.filter(pk=evolution.pk).update(paused_at=timezone.now())
+    page = reverse("evolution_detail", args=[evolution.pk])
+    paused = pages.badge("paused")
+    before = web.get(url(subject)).content.decode()
+    assert paused in before and f'href="{page}">resume the evolution</a>' in before
+    assert paused in web.get("/").content.decode()
+    after = decide(htmx, subject, "changes", comment="Keep the name.").content.decode()
+    assert "Stored: asked for changes by you." in after
+    assert "It is paused:" in after and f'href="{page}">resume it</a> to go on' in after
+
+
+def test_what_runs_or_has_ended_is_not_called_paused(web: Client, subject: Subject) -> None:
+    assert "paused" not in web.get(url(subject)).content.decode()
+    ended = {"status": "cancelled", "paused_at": timezone.now()}
+    Evolution.objects.filter(pk=subject.attempt.evolution_id).update(**ended)
+    assert "paused" not in web.get(url(subject)).content.decode()
+
+
+def test_a_decision_is_read_out_by_the_region_that_stays(htmx: Client, subject: Subject) -> None:
+    html = decide(htmx, subject, "approve").content.decode()
+    assert '<p hx-swap-oob="innerHTML:#live">Stored: approved by you.</p>' in html
+    assert 'role="status"' not in html
+
+
+HIDDEN = "ignore\U000e0041\u3164this\u2028"
+WRITTEN_OUT = "ignore⟨U+E0041⟩⟨U+3164⟩this⟨U+2028⟩"
+
+
+def test_nothing_that_an_author_wrote_hides_on_a_page(web: Client, subject: Subject) -> None:
+    said = factories.review(subject, role="other", comment=HIDDEN, reviewer=HIDDEN)
+    factories.criterion(said, HIDDEN, explanation=HIDDEN, quote=HIDDEN)
+    type(subject).objects.filter(pk=subject.pk).update(wish=HIDDEN)
+    plan = subject if isinstance(subject, Plan) else subject.plan
+    plan.draft_json.update(summary=HIDDEN, rationale=HIDDEN)
+    plan.save()
+    subject.attempt.reason = HIDDEN
+    subject.attempt.save()
+    factories.candidate(plan, notes=HIDDEN).bindings.update(requirement=HIDDEN, solution_block=HIDDEN)
+    evolution = subject.attempt.evolution
+    factories.moved(evolution, "drafting", "plan_review", reason=HIDDEN)
+    factories.call(subject.attempt, error=HIDDEN)
+    slug = evolution.lineage.slug
+    for address in (url(subject), f"/evolutions/{evolution.pk}/", f"/lineages/{slug}/", "/"):
+        html = web.get(address).content.decode()
+        assert not set(HIDDEN[6:8] + HIDDEN[-1]) & set(html), address
+        assert WRITTEN_OUT in html, address
 
 
 def test_a_hostile_reason_and_quote_are_text(web: Client, ada: Any) -> None:

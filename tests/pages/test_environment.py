@@ -69,6 +69,20 @@ def test_a_hostile_instruction_is_text(web: Client) -> None:
     assert '<div class="prose" hx-disable>' in html
 
 
+def test_nothing_that_a_task_says_hides_on_its_pages(web: Client) -> None:
+    hidden, written_out = "a\U000e0041\u3164b", "a⟨U+E0041⟩⟨U+3164⟩b"
+    path = f"environment/{hidden}.txt"
+    made = factories.snapshot({"instruction.md": hidden, path: hidden})
+    seed = factories.seed(factories.lineage(title=hidden, domain=hidden), snapshot=made, warnings=hidden)
+    result = factories.gate_result(factories.audit(made), "late", summary=hidden)
+    factories.command(result, stdout=hidden.encode(), command=hidden)
+    slug, gate = seed.lineage.slug, reverse("gate_detail", args=[result.pk])
+    for address in (url(seed), url(seed, "file", path), f"/lineages/{slug}/", "/lineages/", gate):
+        html = web.get(address).content.decode()
+        assert "\U000e0041" not in html and "\u3164" not in html, address
+        assert written_out in html, address
+
+
 def test_a_task_without_an_instruction_says_so(web: Client) -> None:
     seed = factories.seed(snapshot=factories.snapshot({"instruction.md": None}))
     assert "no instruction.md" in web.get(url(seed)).content.decode()
@@ -86,7 +100,8 @@ def test_verify_again_queues_one_job_however_often_it_is_pressed(web: Client) ->
 
 def test_looking_at_a_page_never_queues_anything(web: Client) -> None:
     seed = factories.seed()
-    assert web.get(url(seed, "verify")).status_code == 405
+    response = web.get(url(seed, "verify"))
+    assert response.status_code == 302 and response["Location"] == url(seed)
     web.get(url(seed))
     assert not Job.objects.exists()
 
@@ -109,6 +124,15 @@ def test_a_poll_that_shows_everything_already_gets_no_content(web: Client, htmx:
     assert htmx.get(url(seed, "gates"), {"seen": stamp}).status_code == 204
     factories.audit(seed.snapshot)
     assert htmx.get(url(seed, "gates"), {"seen": stamp}).status_code == 200
+
+
+def test_a_poll_shows_when_a_worker_takes_the_verification_up(web: Client, htmx: Client) -> None:
+    seed = factories.seed()
+    web.post(url(seed, "verify"))
+    stamp = seen(htmx.get(url(seed, "gates")))
+    Job.objects.update(lease_token="x")
+    response = htmx.get(url(seed, "gates"), {"seen": stamp})
+    assert response.status_code == 200 and "Verification runs" in response.content.decode()
 
 
 def test_the_results_shown_are_the_newest_settled_ones(web: Client) -> None:

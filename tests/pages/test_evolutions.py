@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from lineages.growth import overview
 from lineages.growth.models import Evolution, Recipe
 from lineages.lifecycle import Move
 from tests import factories
@@ -58,6 +60,8 @@ def test_starting_stores_the_choices_and_opens_the_evolution(web: Client) -> Non
         ({"effort": "huge"}, "huge is not one of the available choices"),
         ({"approval": ""}, "required"),
         ({"seed": "x"}, "whole number"),
+        ({"seed": 2**63}, "less than or equal to 9223372036854775807"),
+        ({"seed": -(2**63) - 1}, "greater than or equal to -9223372036854775808"),
     ],
 )
 def test_a_wrong_choice_is_told_and_starts_nothing(web: Client, changed: dict[str, Any], said: str) -> None:
@@ -73,6 +77,14 @@ def test_a_lineage_does_not_grow_past_the_papers_cap(web: Client) -> None:
     assert response.status_code == 422
     assert "a/g14 can grow 1 more; a lineage ends at 15." in response.content.decode()
     assert start(web, late, generations=1).status_code == 302
+
+
+def test_the_form_says_what_a_seed_repeats_and_from_which_sibling_it_grows(web: Client) -> None:
+    seed = factories.seed(factories.lineage("a"))
+    second = factories.environment(seed.lineage, generation=1, parent=seed, k=2)
+    html = web.get(reverse("evolution_start", args=[second.pk])).content.decode()
+    assert "The n-th evolution from the same parent with this seed draws the same order and edits." in html
+    assert ">g1.2</a></li>" in html
 
 
 def test_the_empty_form_starts_nothing(web: Client) -> None:
@@ -129,6 +141,24 @@ def test_a_poll_without_news_gets_no_content_and_one_with_news_the_fragment(htmx
         stamp = seen(response)
 
 
+@pytest.mark.parametrize("part", ["timeline", "calls", "waiting_link"])
+def test_what_changes_while_the_page_is_read_shows_at_the_next_poll(
+    htmx: Client, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    evolution = factories.evolution(status="verifying")
+    real = getattr(overview, part)
+
+    def overtaken(shown: Evolution) -> Any:
+        Evolution.objects.filter(pk=shown.pk).update(status="exhausted", version=shown.version + 1)
+        return real(shown)
+
+    monkeypatch.setattr(overview, part, overtaken)
+    stamp = seen(htmx.get(url(evolution)))
+    monkeypatch.undo()
+    response = htmx.get(url(evolution), {"seen": stamp})
+    assert response.status_code == 200 and "exhausted" in response.content.decode()
+
+
 def test_a_whole_page_is_never_answered_with_no_content(web: Client, htmx: Client) -> None:
     evolution = factories.evolution()
     stamp = seen(htmx.get(url(evolution)))
@@ -165,11 +195,14 @@ def test_pause_and_resume_change_no_status(htmx: Client) -> None:
     assert evolution.paused_at is None
 
 
-def test_what_has_ended_cannot_be_paused(htmx: Client) -> None:
-    evolution = factories.evolution(status="exhausted")
-    assert htmx.post(url(evolution, "pause")).status_code == 409
+@pytest.mark.parametrize("action", ["pause", "resume"])
+@pytest.mark.parametrize("status", sorted(Evolution.ENDED))
+def test_what_has_ended_can_be_neither_paused_nor_resumed(htmx: Client, action: str, status: str) -> None:
+    evolution = factories.evolution(status=status)
+    response = htmx.post(url(evolution, action))
+    assert response.status_code == 409 and f"now “{status}”" in response.content.decode()
     evolution.refresh_from_db()
-    assert evolution.paused_at is None
+    assert evolution.paused_at is None and not Move.objects.exists()
 
 
 def test_a_failed_one_goes_back_to_where_it_failed_with_its_faults_forgotten(htmx: Client) -> None:
@@ -195,13 +228,35 @@ def test_without_htmx_an_action_leads_back_to_the_page(web: Client) -> None:
 @pytest.mark.parametrize("action", ["cancel", "pause", "resume", "move_back"])
 def test_looking_never_acts(web: Client, action: str) -> None:
     evolution = factories.evolution()
-    assert web.get(url(evolution, action)).status_code == 405
+    response = web.get(url(evolution, action))
+    assert response.status_code == 302 and response["Location"] == url(evolution)
     assert Evolution.objects.get().status == "drafting" and not Move.objects.exists()
 
 
 def test_a_fault_is_shown_as_it_was_noted(web: Client) -> None:
     evolution = factories.evolution(faults=1, fault="MachineFault: <no engine>")
     assert "MachineFault: &lt;no engine&gt;" in web.get(url(evolution)).content.decode()
+
+
+def test_gates_stand_in_the_order_of_their_profile_and_say_what_they_check(web: Client) -> None:
+    evolution = factories.evolution()
+    outcomes = dict.fromkeys(("oracle", "from elsewhere", "build", "static"), "passed")
+    audit = factories.audit(factories.snapshot(), outcomes=outcomes)
+    candidate = factories.candidate(factories.plan(factories.attempt(evolution)), audit=audit)
+    for address in (url(evolution), reverse("candidate_detail", args=[candidate.pk])):
+        html = web.get(address).content.decode()
+        places = [html.index(f"The {gate} gate said so.") for gate in ("static", "build", "oracle")]
+        assert places == sorted(places) and places[-1] < html.index("The from elsewhere gate said so.")
+        assert 'title="The reference solution passes' in html and 'title="from elsewhere' in html
+
+
+def test_each_loop_names_its_gates_even_where_candidates_share_an_audit(web: Client) -> None:
+    plan = factories.plan(factories.attempt(factories.evolution()))
+    audit = factories.audit(factories.snapshot())
+    for _ in range(2):
+        factories.candidate(plan, audit=audit)
+    ids = re.findall(r'\sid="([^"]+)"', web.get(url(plan.attempt.evolution)).content.decode())
+    assert len(ids) == len(set(ids))
 
 
 @pytest.mark.parametrize("rounds", [1, 9])

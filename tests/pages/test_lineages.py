@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from lineages.growth import views
 from lineages.growth.models import Evolution
@@ -54,6 +56,21 @@ def test_home_stops_polling_when_nothing_runs_or_waits(web: Client) -> None:
     assert "data-poll" in web.get("/").content.decode()
     Evolution.objects.filter(pk=evolution.pk).update(status=Evolution.Status.ACCEPTED)
     assert "data-poll" not in web.get("/").content.decode()
+
+
+def test_home_asks_again_for_what_moved_while_it_was_read(htmx: Client) -> None:
+    evolution = factories.evolution(status=Evolution.Status.PLAN_REVIEW)
+
+    def overtaken(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        found = execute(sql, params, many, context)
+        if "status_since" in sql and sql.startswith("SELECT"):
+            Evolution.objects.filter(pk=evolution.pk).update(status="plan_approval", version=3)
+        return found
+
+    with connection.execute_wrapper(overtaken):
+        response = htmx.get("/")
+    assert evolution.lineage.slug not in response.content.decode()
+    assert evolution.lineage.slug in htmx.get("/", {"seen": seen(response)}).content.decode()
 
 
 def test_home_answers_a_poll_without_news_with_no_content(htmx: Client) -> None:
@@ -122,6 +139,42 @@ def test_the_most_urgent_state_of_a_lineage_wins(web: Client) -> None:
     assert web.get(LIST).context["rows"][0].state == "failed"
     factories.waiting_plan(seed)
     assert web.get(LIST).context["rows"][0].state == "waiting"
+
+
+def test_a_lineage_whose_newest_evolution_had_no_child_says_so(web: Client) -> None:
+    spent = factories.seed(factories.lineage("spent"))
+    factories.evolution(spent, status=Evolution.Status.EXHAUSTED)
+    again = factories.seed(factories.lineage("again"))
+    factories.evolution(again, status=Evolution.Status.EXHAUSTED)
+    factories.evolution(again, status=Evolution.Status.CANCELLED)
+    assert slugs(web, state="exhausted") == ["spent"]
+    assert slugs(web, state="idle") == ["again"]
+    factories.evolution(spent, status=Evolution.Status.BUILDING)
+    assert slugs(web, state="exhausted") == []
+
+
+def test_home_names_what_ended_without_a_child_until_something_newer_is_tried(web: Client) -> None:
+    spent = factories.evolution(status=Evolution.Status.EXHAUSTED)
+    factories.attempt(spent, outcome="no_plan", reason="every pair is taken")
+    html = web.get("/").content.decode()
+    assert "Ended without a child" in html and "every pair is taken" in html
+    assert f'href="{reverse("evolution_detail", args=[spent.pk])}"' in html
+    factories.evolution(spent.parent, status=Evolution.Status.BUILDING)
+    assert "Ended without a child" not in web.get("/").content.decode()
+
+
+def test_home_tells_when_something_is_paused(htmx: Client) -> None:
+    evolution = factories.evolution(status=Evolution.Status.BUILDING)
+    stamp = seen(htmx.get("/"))
+    Evolution.objects.filter(pk=evolution.pk).update(paused_at=timezone.now())
+    response = htmx.get("/", {"seen": stamp})
+    assert response.status_code == 200 and "paused" in response.content.decode()
+
+
+def test_the_legend_says_what_grey_and_dashed_stand_for(web: Client) -> None:
+    evolution = factories.evolution(status=Evolution.Status.FAILED)
+    html = web.get(reverse("lineage_detail", args=[evolution.lineage.slug])).content.decode()
+    assert "dashed: not accepted (yet)" in html and "grey no verdict" in html
 
 
 def test_a_lineage_draws_every_environment_and_every_open_evolution(web: Client) -> None:

@@ -108,6 +108,10 @@ def test_a_long_instruction_is_cut_and_says_so() -> None:
     assert shown.notes == ("Only the first 100,000 of 150,000 characters are shown.",)
 
 
+HIDING = [0xAD, 0x34F, 0x61C, 0x115F, 0x180B, 0x180E, 0x200E, 0x2028, 0x2029, 0x2065, 0x3164, 0xFE00, 0xFE0F]
+HIDING += [0xFFA0, 0xFFF9, 0x1D173, 0xE0001, 0xE0041, 0xE007F, 0xE0100]
+
+
 @pytest.mark.parametrize(
     ("hidden", "seen"),
     [
@@ -119,10 +123,18 @@ def test_a_long_instruction_is_cut_and_says_so() -> None:
         ("\x00", "\\x00"),
         ("\x9b", "⟨U+009B⟩"),
         ("\r", "\\r"),
+        *((chr(code), f"⟨U+{code:04X}⟩") for code in HIDING),
     ],
 )
 def test_characters_that_hide_or_reorder_are_written_out(hidden: str, seen: str) -> None:
     assert rendering.visible(f"a{hidden}b") == f"a{seen}b"
+
+
+@pytest.mark.parametrize(
+    "text", ["naïve café", "日本語 한국어", "العربية עברית", "a\u0301", "→ ≈ ✓ 😀", "σκ"]
+)
+def test_what_can_be_read_stays_as_it_is(text: str) -> None:
+    assert rendering.visible(text) == text
 
 
 def test_tabs_and_newlines_stay() -> None:
@@ -257,3 +269,54 @@ def test_what_a_reviewer_reads_first_comes_first_and_copies_of_the_seed_last() -
 def test_only_a_short_difference_starts_open() -> None:
     short, long = rendering.differences({}, {"a": b"x\n" * 10, "b": b"x\n" * 100})
     assert short.short and not long.short
+
+
+def changed(before: bytes, after: bytes) -> rendering.FileDiff:
+    (found,) = rendering.differences({"a": before}, {"a": after})
+    return found
+
+
+def test_other_line_ends_are_shown_and_named() -> None:
+    found = changed(b"a\nb\n", b"a\r\nb\r\n")
+    assert ("del", "-a") in found.lines and ("add", "+a\\r") in found.lines
+    assert found.notes == ("Only line ends differ.",)
+
+
+def test_a_lost_final_newline_is_shown_and_named() -> None:
+    found = changed(b"a\nb\n", b"a\nb")
+    assert found.lines[-3:] == (("del", "-b"), ("add", "+b"), ("end", "\\ no newline at end"))
+    assert found.notes == ("Only line ends differ.",)
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
+def test_only_a_line_feed_ends_a_line(end: str) -> None:
+    found = changed(b"ab\n", f"a{end}b\n".encode())
+    assert ("add", f"+a{rendering.visible(end)}b") in found.lines and found.notes == ()
+    assert rendering.visible(end) != end
+
+
+def test_bytes_that_are_not_text_differ_visibly() -> None:
+    found = changed(b"caf\xe9\n", b"caf\xe8\n")
+    assert ("del", "-caf\\xe9") in found.lines and ("add", "+caf\\xe8") in found.lines
+    assert changed(b"\xe9\n", b"\\xe9\n").notes == ("Only bytes that are not UTF-8 differ.",)
+
+
+def test_a_new_file_without_content_is_said_to_be_empty() -> None:
+    (found,) = rendering.differences({}, {"a": b""})
+    assert (found.change, found.notes) == ("added", ("The file is empty.",))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a", b"a\n"),
+        (b"a\n", b"a\n\n"),
+        (b"", b"\n"),
+        (b"a\n", b"a\r"),
+        (b"a\rb\n", b"a\nb\n"),
+        (b"\xff", b"\xfe"),
+    ],
+)
+def test_no_difference_shows_as_nothing(before: bytes, after: bytes) -> None:
+    found = changed(before, after)
+    assert found.lines or found.notes

@@ -16,6 +16,7 @@ from django.urls import reverse
 from lineages.growth import views
 from lineages.growth.models import Evolution, Review
 from tests import factories
+from tests.pages.conftest import seen
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
 
@@ -27,6 +28,7 @@ def pages(db: Any) -> dict[str, str]:
     environment = plan.attempt.evolution.parent
     factories.audit(environment.snapshot)
     result = environment.snapshot.audits.get().results.first()
+    call = factories.call(plan.attempt)
     return {
         "/": "home",
         "/lineages/": "list",
@@ -36,6 +38,7 @@ def pages(db: Any) -> dict[str, str]:
         f"/environments/{environment.pk}/files/": "",
         f"/environments/{environment.pk}/evolve/": "",
         f"/gates/{result.pk}/": "",
+        f"/calls/{call.pk}/": "",
         f"/plans/{plan.pk}/": "detail",
         f"/candidates/{candidate.pk}/": "detail",
         f"/evolutions/{plan.attempt.evolution_id}/": "detail",
@@ -91,6 +94,64 @@ def test_caches_keep_page_and_fragment_apart(web: Client, pages: dict[str, str])
                 each.strip() for each in response["Vary"].split(",")
             }
             assert "private" in response["Cache-Control"] and "no-store" in response["Cache-Control"]
+
+
+def test_a_poll_without_news_is_kept_by_no_cache_either(htmx: Client) -> None:
+    factories.waiting_plan()
+    response = htmx.get("/", {"seen": seen(htmx.get("/"))})
+    assert response.status_code == 204
+    assert "HX-Request" in response["Vary"] and "no-store" in response["Cache-Control"]
+
+
+def test_a_boosted_link_to_what_is_not_there_gets_the_whole_page_that_no_cache_keeps(htmx: Client) -> None:
+    for header in ("HX-Boosted", "HX-History-Restore-Request"):
+        response = htmx.get("/nope/", headers={header: "true"})
+        assert response.status_code == 404 and "<html" in response.content.decode()
+        assert header in response["Vary"] and "no-store" in response["Cache-Control"]
+
+
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}, {"Referer": "http://evil.com/"}])
+def test_a_host_that_is_not_ours_is_a_bad_request(ada: Any, settings: Any, headers: dict[str, str]) -> None:
+    settings.ALLOWED_HOSTS = ["testserver"]
+    client = Client(raise_request_exception=False)
+    client.force_login(ada)
+    for address in ("/", "/nope/"):
+        response = client.get(address, headers={"Host": "evil.com", **headers})
+        assert response.status_code == 400 and "This request makes no sense." in response.content.decode()
+
+
+def test_a_key_of_thirty_digits_is_not_there(web: Client) -> None:
+    for address in ("environments/{}/raw/x", "environments/{}/files/x", "plans/{}/", "commands/{}/stdout/"):
+        assert web.get("/" + address.format("9" * 30)).status_code == 404
+
+
+def test_whatever_can_have_the_focus_in_a_polling_fragment_has_an_id_to_get_it_back(
+    htmx: Client, db: Any
+) -> None:
+    candidate = factories.waiting_candidate()
+    evolution, environment = candidate.attempt.evolution, candidate.attempt.evolution.parent
+    factories.call(candidate.attempt)
+    factories.audit(environment.snapshot)
+    factories.evolution(status=Evolution.Status.FAILED, fault="x")
+    factories.evolution(status=Evolution.Status.EXHAUSTED)
+    factories.chain(1)
+    htmx.post(f"/environments/{environment.pk}/verify/")
+    for address in ("/", f"/evolutions/{evolution.pk}/", f"/environments/{environment.pk}/gates/"):
+        html = htmx.get(address).content.decode()
+        assert "data-poll" in html
+        for tag in re.findall(r"<(?:a|button|summary|textarea)\b[^>]*>|<\w+[^>]*\stabindex[^>]*>", html):
+            assert re.search(r'\sid="', tag), (address, tag)
+
+
+def test_one_live_region_stays_on_the_page_and_fragments_fill_it(
+    web: Client, htmx: Client, pages: dict[str, str]
+) -> None:
+    for address, fragment in pages.items():
+        whole = web.get(address).content.decode()
+        assert whole.count('<p id="live" class="unseen" role="status"></p>') == 1, address
+        assert "hx-swap-oob" not in whole and whole.count('role="status"') == 1, address
+        if fragment:
+            assert htmx.get(address).content.decode().count('hx-swap-oob="innerHTML:#live"') == 1, address
 
 
 def test_a_logged_out_person_gets_to_the_page_after_the_login(client: Client, pages: dict[str, str]) -> None:
