@@ -19,8 +19,12 @@ SEED_TEST = "tests/seed-test.sh"
 SEED_STEP = f"{STEPS}/50-seed"
 SEED_UNIT = f"{UNITS}/00-seed"
 
+IGNORES = ("environment/.dockerignore", "environment/Dockerfile.dockerignore")
+"""Lists of what the image's builder leaves out; an evolved task's let the overlay through."""
+
 FRAME = frozenset(
     {
+        *IGNORES,
         "task.toml",
         "instruction.md",
         "environment/Dockerfile",

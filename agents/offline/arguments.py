@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,7 +15,7 @@ class View(Protocol):
     """What the rules need of the walk: the files known so far, other scripts, and the current folder."""
 
     files: set[str]
-    scripts: Mapping[str, str]
+    scripts: dict[str, str]
 
     def absolute(self, word: str | None) -> str | None: ...
 

@@ -2,7 +2,9 @@
 
     task.toml                  edited in place: comments, order and unknown keys stay
     instruction.md             the seed's text, then "Further requirements", within `word_cap`
-    environment/Dockerfile     the seed's, ending in `COPY overlay/ /`; what was taken away is gone
+    environment/Dockerfile     the seed's, ending in `COPY overlay/ /` (leaf by leaf where the image has a
+                               user of its own); what was taken away is gone
+    environment/.dockerignore  the seed's, where it has one, ending in lines that let the overlay through
     environment/overlay/…      what operators deliver, at its container path
     solution/solve.sh          runs solution/steps/NN-*: 50-seed, obstacles before it, dependent steps after
     tests/test.sh              runs tests/units/NN-*: 00-seed and one for each use of an operator
@@ -15,6 +17,7 @@ solver's file or none, never a pristine one that would pass for it.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +26,7 @@ import tomlkit
 
 from agents.composition import (
     HELD,
+    IGNORES,
     OVERLAY,
     SEED_SOLVE,
     SEED_STEP,
@@ -42,7 +46,8 @@ from agents.offline.contexts import (
     without_landing,
 )
 from agents.offline.operator import Part, Site, Subject
-from agents.offline.reading import Reading, read_task
+from agents.offline.ownership import copy_of, holds_anything, user_of
+from agents.offline.reading import Reading, desk, read_task
 from agents.offline.runners import (
     SEED_STEP_TEXT,
     SEED_UNIT_TEXT,
@@ -52,12 +57,13 @@ from agents.offline.runners import (
 )
 from agents.plan import Binding, Composition, Requirement, Use
 from agents.roles import CannotBuild
-from sandboxes.dockerfile import copies
+from sandboxes.dockerfile import Copies, copies
 from sandboxes.files import TaskFile
 from sandboxes.task import CONFIG, DOCKERFILE, INSTRUCTION, SOLVE, TEST, VERIFIER_DOCKERFILE, Task
 
 PRISTINE_FOLDER = "pristine"
-COPY_OVERLAY = "COPY overlay/ /"
+PLACEHOLDER = ".keep"
+LET_THROUGH = ("!overlay", "!overlay/**")
 HEADING = "## Further requirements"
 
 
@@ -84,20 +90,23 @@ class Composer:
         self.composition = composition if composition.seed_instruction else begun(parent)
         self.artifacts = [artifact.source for artifact in parent.config.artifacts]
         self._refuse()
+        self._let_overlay_through()
         if SEED_STEP not in self.files:
             self._convert()
 
     def _refuse(self) -> None:
+        orphan = without_history(self.parent, self.composition)
+        if orphan:
+            raise CannotBuild(orphan)
         missing = [path for path in (DOCKERFILE, SOLVE, TEST, INSTRUCTION) if path not in self.files]
         if missing:
             raise CannotBuild(f"the task has no {missing[0]}")
         if "environment/docker-compose.yaml" in self.files:
             raise CannotBuild("the task is a composition of several containers (docker-compose.yaml)")
-        if SEED_STEP not in self.files and any(
-            path.startswith((f"{STEPS}/", f"{UNITS}/")) for path in self.files
-        ):
+        own = [folder for folder in (STEPS, UNITS, OVERLAY) if under(self.files, folder)]
+        if own and SEED_STEP not in self.files:
             # The seed's own scripts would run our parts, and ours would run them, without an end.
-            raise CannotBuild(f"the task has a folder {STEPS} or {UNITS} of its own")
+            raise CannotBuild(f"the task has a folder {own[0]} of its own")
         if self.parent.config.environment.docker_image:
             raise CannotBuild("the task starts from a prebuilt image, which nothing can be added to")
 
@@ -113,9 +122,12 @@ class Composer:
         ):
             self._append(VERIFIER_DOCKERFILE, "COPY . /tests/")
         spell_out_root(self.files, "environment")
-        self._append(DOCKERFILE, COPY_OVERLAY)
+        self._append(DOCKERFILE, copy_of(desk(self.reading.workdir), self._user()))
         self._put_runner(SOLVE, SEED_SOLVE, SOLVE_RUNNER, SEED_STEP, SEED_STEP_TEXT)
         self._put_runner(TEST, SEED_TEST, TEST_RUNNER, SEED_UNIT, SEED_UNIT_TEXT)
+
+    def _user(self) -> str:
+        return user_of(self.parent.text(DOCKERFILE))
 
     def _tests_with_units(self) -> Mapping[str, TaskFile]:
         return {**under(self.files, "tests"), "units/00-seed": TaskFile()}
@@ -191,7 +203,20 @@ class Composer:
         if uses_of(dockerfile, context, path) > 1:
             raise CannotBuild(f"{path} is copied to several places, so it cannot be taken away from one")
         take_away(self.files, "environment", path)
+        self._keep_folder(posixpath.dirname(subject.path))
         self._hold(subject)
+
+    def _keep_folder(self, folder: str) -> None:
+        """A folder that is gone with its last file comes back empty where only its owner could make it."""
+        user, own = self._user(), desk(self.reading.workdir)
+        landed = self._landed("environment")
+        if not user or holds_anything(landed, folder) or f"{folder}/".startswith(f"{own}/"):
+            return
+        self.files[f"{OVERLAY}{folder}/{PLACEHOLDER}"] = TaskFile()
+        self._append(DOCKERFILE, copy_of(folder, user))
+
+    def _landed(self, root: str) -> Copies:
+        return copies(self.files[f"{root}/Dockerfile"].data.decode(), under(self.files, root))
 
     def _hold(self, subject: Subject) -> None:
         """Keep the pristine bytes for the verifier, but not where its image would put them.
@@ -216,7 +241,11 @@ class Composer:
                 self.artifacts.append(path)
 
     def finish(self, generation: int) -> dict[str, TaskFile | None]:
-        """The residual on the parent's files. Raises `CannotBuild` if the instruction is over its cap."""
+        """The residual on the parent's files.
+
+        Raises `CannotBuild` if the instruction is over its cap, or a part would not be in its image.
+        """
+        self._check_landings()
         instruction = rendered(self.composition)
         words, cap = len(instruction.split()), word_cap(self.composition)
         if words > cap:
@@ -226,6 +255,32 @@ class Composer:
         self.files[CONFIG] = replace(self.files[CONFIG], data=config.encode())
         child = Task.of(self.files)
         return {path: child.files.get(path) for path in child.changed_paths(self.parent)}
+
+    def _let_overlay_through(self) -> None:
+        for path in IGNORES:
+            lines = self.files[path].data.decode("utf-8", "replace").split("\n") if path in self.files else []
+            if lines and lines[-3:] != [*LET_THROUGH, ""]:
+                self._append(path, "\n".join(LET_THROUGH))
+
+    def _check_landings(self) -> None:
+        """What does not land is not there: a solver could not know of it, nor a verifier run it."""
+        landed = {root: self._landed(root).files for root in ("environment", "tests")}
+        for path in self.files:
+            root, _, name = path.partition("/")
+            container = path[len(OVERLAY) :] if path.startswith(f"{OVERLAY}/") else f"/{path}"
+            delivered = path.startswith((f"{OVERLAY}/", f"{UNITS}/"))
+            if delivered and landed[root].get(container) != name:
+                raise CannotBuild(f"{path} would not be at {container}: the task's build leaves it out")
+
+
+def without_history(task: Task, composition: Composition) -> str:
+    """Why an evolved task that came without its composition cannot be grown; empty for any other task.
+
+    What its parts are about is not in its files: its notes would pass for inputs, its steps for the seed's.
+    """
+    if SEED_STEP not in task or composition.uses or composition.requirements:
+        return ""
+    return "this is an evolved task without its history: grow it where it was grown"
 
 
 def begun(seed: Task) -> Composition:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agents.offline.reading import Reading, blocks, read_task
+from agents.composition import SEED_STEP
+from agents.offline.reading import Reading, blocks, desk, read_task
 from agents.offline.shell import Command
 from agents.offline.vocabulary import PLUMBING, VERBS, kind, rarity
 from agents.plan import Pair, Sequence
@@ -29,7 +30,11 @@ class ScriptExtractor:
 
 def _implicit(reading: Reading, task: Task) -> Iterable[Pair]:
     order = blocks(task)
+    # What an evolved task hands over is no plain input, and the restored file is a pair of its own.
+    handed = f"{desk(reading.workdir)}/" if SEED_STEP in task else None
     for path, tool in reading.readers.items():
+        if handed and path.startswith(handed):
+            continue
         first = next(command for command in reading.commands if path in command.reads)
         data = reading.deliveries[path].file.data
         yield Pair(

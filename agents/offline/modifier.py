@@ -83,10 +83,10 @@ def _subject(order: BuildOrder, composer: Composer, change: Change, operator: Op
 
 
 def _variant(operator: Operator, change: Change) -> Variant:
-    for variant in operator.variants:
-        if variant.name == change.variant:
-            return variant
-    raise CannotBuild(f"{operator.name} has no variant {change.variant}")
+    try:
+        return operator.variant(change.variant)
+    except KeyError:
+        raise CannotBuild(f"{operator.name} has no variant {change.variant}") from None
 
 
 def _check_repairable(order: BuildOrder) -> None:

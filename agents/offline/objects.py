@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 
 from agents.composition import SEED_STEP, STEPS
 from agents.offline.operator import Subject
-from agents.offline.reading import Reading, read_task
+from agents.offline.ownership import may_restore
+from agents.offline.reading import Reading, desk, read_task
 from agents.plan import Composition, Sequence, Use
 from sandboxes.dockerfile import runs
 from sandboxes.task import DOCKERFILE, INSTRUCTION, Task
@@ -30,6 +32,7 @@ def _inputs(task: Task, reading: Reading, sequence: Sequence, composition: Compo
     keys = {pair.target: pair.key for pair in pairs.values() if not pair.key.startswith("len:")}
     keys |= {path: use.key for use in composition.uses for path in use.needed}
     built = "\n".join(runs(task.text(DOCKERFILE))) if DOCKERFILE in task else ""
+    written = frozenset(posixpath.dirname(path) for path in reading.outputs)
     contents = Counter(delivery.file.data for delivery in reading.deliveries.values())
     found = []
     for path, delivery in sorted(reading.deliveries.items()):
@@ -38,10 +41,14 @@ def _inputs(task: Task, reading: Reading, sequence: Sequence, composition: Compo
         busy = busy or contents[delivery.file.data] > 1
         # A requirement names its object, and an instruction must not name these places.
         busy = busy or any(place in path for place in ("tests/", "solution/"))
-        if keys.get(path) in pairs and not busy:
+        if keys.get(path) in pairs and not busy and _restorable(task, path, written, reading.workdir):
             depth = depth_of(path, composition)
             found.append(Subject(path, keys[path], data=delivery.file.data, depth=depth))
     return found
+
+
+def _restorable(task: Task, path: str, written: frozenset[str], workdir: str) -> bool:
+    return may_restore(task.text(DOCKERFILE), task.under("environment"), path, written, desk(workdir))
 
 
 def _outputs(reading: Reading, instruction: str) -> list[Subject]:

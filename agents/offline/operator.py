@@ -97,7 +97,6 @@ class Operator(ABC):
     name: ClassVar[str]
     direction: ClassVar[Direction]
     before: ClassVar[bool]
-    tags: ClassVar[frozenset[str]]
     tools: ClassVar[frozenset[str]]
     variants: ClassVar[tuple[Variant, ...]]
 
@@ -212,8 +211,10 @@ What is expected:
 - `{subject.path}`: the original file, {len(subject.data)} bytes, byte for byte, as a regular file
   (make its folder if it is not there). Other work on this task starts from it; leave it as it is.
 - `{site.report}`: {hidden.report_rule.strip()}
+  Every line of it, the last one too, ends with a newline.
 
-What was delivered is in `{site.folder}/`; leave that as it is.
+What was delivered is in `{site.folder}/`; leave that as it is, apart from what other requirements restore
+there.
 """
 
 
@@ -254,7 +255,8 @@ sum=$(sha256sum < "$OUT" | cut -d' ' -f1)
 cat > "$WORK/expected" <<'END_OF_REPORT'
 {hidden.report.rstrip(chr(10))}
 END_OF_REPORT
-cmp -s "$WORK/expected" "$REPORT" || fail "$REPORT does not hold what its note asks for"
+# Whether the last line ends with a newline changes nothing.
+[ "$(cat "$REPORT")" = "$(cat "$WORK/expected")" ] || fail "$REPORT does not hold what its note asks for"
 """
     title = f"{site.name}: {subject.path} is back"
     wanted = {name: names[name] for name in ("OUT", "REPORT")}
@@ -277,6 +279,7 @@ class Derived:
     about: tuple[str, ...] = ()
 
 
+NEWLINES = "Every line of text in it, the last one too, ends with a newline."
 BINARY = frozenset(
     "pkg gz tgz tar zip xz bz2 7z db sqlite sqlite3 png jpg jpeg gif pdf bin so o a pyc npy npz pkl".split()
 )
@@ -333,7 +336,7 @@ class Dependent(Operator):
 
 {derived.check.strip()}
 """
-        last = f"Write it to `{made}`, after `{subject.path}` is finished."
+        last = f"Write it to `{made}`, after `{subject.path}` is finished.\n{NEWLINES}"
         note = f"# {site.name}\n\n{derived.how.strip()}\n\n{last}\n"
         wanted = {name: names[name] for name in ("SRC", "OUT")}
         title = f"{site.name}: {made} fits {subject.path}"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
+from agents.offline.compose import without_history
 from agents.offline.drafting import Choice, draft, is_span
 from agents.offline.families import families
 from agents.offline.objects import subjects
@@ -20,7 +21,7 @@ COUNTS = {Effort.LOW: (1,), Effort.HIGH: (1, 2), Effort.MAX: (1, 2, 3)}
 TRIES = 60
 ALSO = {"levers": "harder"}
 """What the loop's own rules call a criterion of ours."""
-UNTAUGHT = frozenset({"specific", "direction", "effort", "goal_kept"})
+UNTAUGHT = frozenset({"specific"})
 """Criteria that no single choice can fail."""
 Signature = frozenset[tuple[str, str, str]]
 
@@ -36,6 +37,9 @@ class OfflineProposer:
 
     def propose(self, brief: Brief) -> PlanDraft:
         """Raises `NothingToPropose` with the commonest reasons."""
+        orphan = without_history(brief.task, brief.composition)
+        if orphan:
+            raise NothingToPropose(orphan)
         brief = replace(brief, probe=cache(brief.probe))
         rng = Random(f"{brief.rng_seed}/{brief.generation}/{brief.direction}/{len(brief.history)}")
         reasons: Counter[str] = Counter()

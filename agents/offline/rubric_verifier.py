@@ -6,21 +6,28 @@ the conformance gate.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from agents.composition import HELD, OVERLAY, PRISTINE, SEED_UNIT, UNITS
+from agents.hidden_paths import hidden_words
 from agents.offline.compose import HEADING
 from agents.offline.reading import read_task
 from agents.plan import Binding, CriterionVerdict, Judgement, PlanDraft, Verdict
 from agents.rubrics import ENVIRONMENT_RUBRIC
-from sandboxes.task import INSTRUCTION, Task
+from sandboxes.dockerfile import copies
+from sandboxes.task import DOCKERFILE, INSTRUCTION, Task
 
 MAX_FILE = 8 << 20
 MAX_TASK = 64 << 20
 MAX_UNIT = 256 << 10
 MIN_SECRET = 12
-PLACEHOLDERS = ("TODO", "FIXME", "XXX", "lorem ipsum", "<insert")
-FETCHES = ("pip install", "apt-get ", "apt install", "curl ", "wget ", "uvx ", "npm install", "git clone")
+PLACEHOLDERS = ("TODO:", "<insert")
+VERIFIERS_PLACE = "/logs/verifier"
+INSTALLS = re.compile(r"(?<![\w/.-])(pip3? install|apt-get|apt install|uvx|npm install)(?![\w.-])")
+FETCHES = re.compile(r"(?<![\w/.-])(curl|wget|git\s+clone)\s.*?(?:\w+://|git@)(?:[^\s/'\"@]*@)?([^\s/:'\"]+)")
+HERE = re.compile(r"localhost|127(\.\d+){3}|0\.0\.0\.0|\[.*|")
+"""Hosts that are this machine; `file:///x` has none."""
 Finding = tuple[Verdict, str, str]
 """A verdict, its explanation, and a quote."""
 
@@ -53,9 +60,11 @@ class _Case:
     def __init__(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> None:
         self.task, self.plan, self.bindings = task, plan, bindings
         self.instruction = task.text(INSTRUCTION) if INSTRUCTION in task else ""
+        # A note that the image's builder leaves out tells nobody anything.
+        landed = copies(task.text(DOCKERFILE), task.under("environment")).files if DOCKERFILE in task else {}
         self.notes = {
             path: task.text(path)
-            for path in task.files
+            for path in sorted(f"environment/{name}" for name in landed.values())
             if path.startswith(f"{OVERLAY}/") and path.endswith(".md")
         }
         # Originals that were set aside are data, not tests.
@@ -125,9 +134,10 @@ def _units(case: _Case) -> list[str]:
 
 
 def _no_test_paths(case: _Case) -> Finding:
-    for word in ("/tests/", "/solution/", "test.sh", "solve.sh", "/logs/verifier"):
-        if word in case.told:
-            return _failed(f"The solver is told of {word}.", word)
+    told = [name for _, name in hidden_words(case.told, case.task)]
+    told += [VERIFIERS_PLACE] if VERIFIERS_PLACE in case.told else []
+    if told:
+        return _failed(f"The solver is told of {told[0]}.", told[0])
     return _passed("Neither the instruction nor a note names tests or solution.")
 
 
@@ -187,11 +197,26 @@ def _no_network(case: _Case) -> Finding:
     for path, text in case.tests.items():
         if path.endswith("Dockerfile"):
             continue
-        code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
-        word = next((word for word in FETCHES if word in code), "")
+        code = [line for line in text.replace("\\\n", " ").splitlines() if not line.lstrip().startswith("#")]
+        word = next((word for line in code if (word := _fetches(line))), "")
         if word:
             return _failed(f"{path} installs or downloads something while it grades.", word)
     return _passed("Nothing is installed or downloaded to grade.")
+
+
+def _fetches(line: str) -> str:
+    """The words of a line that install something, or load it from another machine; "" where none do.
+
+    An address that a variable holds is not known, and so not held against the line.
+    """
+    found = INSTALLS.search(line)
+    if found:
+        return found[1]
+    return next((match[1] for match in FETCHES.finditer(line) if not _is_here(match[2])), "")
+
+
+def _is_here(host: str) -> bool:
+    return host.startswith("$") or HERE.fullmatch(host) is not None
 
 
 def _instruction(case: _Case) -> Finding:

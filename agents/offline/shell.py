@@ -39,19 +39,21 @@ class Script:
     """Walks scripts and collects commands.
 
     `existing` are container paths of files that exist before; `scripts` maps container paths of further
-    scripts (the solution's own) to their text, walked when a command runs them.
+    scripts (the solution's own) to their text, walked when a command runs them. Scripts that are written
+    from a heredoc on the way are known from there on.
     """
 
     def __init__(self, existing: Iterable[str], workdir: str, scripts: Mapping[str, str]) -> None:
         self.commands: list[Command] = []
         self.files = set(existing)
         self.cwd: str | None = workdir
-        self.scripts = scripts
+        self.scripts = dict(scripts)
         self.variables: dict[str, str | None] = {"PWD": workdir}
         self.functions: dict[str, Node] = {}
         self.block = ""
         self.depth = 0
-        self.words = Words(self.variables)
+        self.arrays: dict[str, list[str | None]] = {}
+        self.words = Words(self.variables, self.arrays)
 
     def run(self, path: str, block: str) -> None:
         """Walk the script at the container path `path`; its commands get `block`."""
@@ -98,10 +100,19 @@ class Script:
 
     def _variable_assignment(self, node: Node) -> None:
         name, value = node.named_children[0], node.named_children[1:]
+        if value and value[0].type == "array":
+            self._array(text(name), value[0], more="+=" in {child.type for child in node.children})
+            return
         known = self.words.value(value[0]) if len(value) == 1 else ("" if not value else None)
         plain = name.type == "variable_name" and "+=" not in {child.type for child in node.children}
         self._children(node)
         self.variables[text(name)] = known if plain else None
+
+    def _array(self, name: str, node: Node, *, more: bool) -> None:
+        self._children(node)
+        items = [item for child in node.named_children for item in self._expanded(child)]
+        self.arrays[name] = [*self.arrays.get(name, []), *items] if more else items
+        self.variables[name] = next(iter(self.arrays[name]), "")
 
     def _for_statement(self, node: Node) -> None:
         name = text(node.named_children[0])
@@ -121,11 +132,12 @@ class Script:
         first = len(self.commands)
         redirects = [child for child in node.named_children if child.type.endswith("_redirect")]
         heredoc = next((child for child in redirects if child.type == "heredoc_redirect"), None)
+        written = self._heredoc_text(heredoc) if heredoc else None
         for child in node.named_children:
             if child.type.endswith("_redirect"):
                 continue
             if child.type == "command" and heredoc is not None:
-                self._command(child, self._heredoc_text(heredoc))
+                self._command(child, written)
             else:
                 self.visit(child)
         if len(self.commands) == first:
@@ -133,6 +145,13 @@ class Script:
         own = self.commands[first:]
         for redirect in redirects:
             self._redirect(redirect, own)
+        if written is not None and ">>" not in text(node).partition("\n")[0]:
+            self._keep_script(written, self.commands[first:])
+
+    def _keep_script(self, written: str, own: list[Command]) -> None:
+        """What a heredoc put into a file, which a later command may run."""
+        if len(own) == 1 and own[0].name in ("cat", "tee"):
+            self.scripts.update(dict.fromkeys(own[0].writes, written))
 
     def _heredoc_text(self, node: Node) -> str | None:
         body = next((child for child in node.named_children if child.type == "heredoc_body"), None)
@@ -175,7 +194,7 @@ class Script:
             own[0].reads.append(path)
         else:
             own[-1].writes.append(path)
-            self.files.add(path)
+            self._wrote([path])
 
     def _declaration_command(self, node: Node) -> None:
         self._children(node)
@@ -195,6 +214,9 @@ class Script:
 
     def _expanded(self, node: Node) -> list[str | None]:
         """The words that one word becomes: globs over the known files, unquoted lists split."""
+        items = self.words.items(node)
+        if items is not None:
+            return list(items)
         value = self.words.value(node)
         if value is None or node.type in ("string", "raw_string"):
             return [value]
@@ -232,8 +254,13 @@ class Script:
     def _note(self, name: str, arguments: tuple[str | None, ...], heredoc: str | None) -> None:
         found: Effects = effects(name, arguments, heredoc, self)
         self.commands.append(Command(name, self.block, found.reads, found.writes, found.removes, found.known))
-        self.files.update(found.writes)
+        self._wrote(found.writes)
         self.files.difference_update(found.removes)
+
+    def _wrote(self, paths: list[str]) -> None:
+        self.files.update(paths)
+        for path in paths:
+            self.scripts.pop(path, None)
 
     def absolute(self, word: str | None) -> str | None:
         """The container path that a word names from the current folder; None if the folder is unknown."""

@@ -8,14 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tree_sitter import Node
 
-QUOTES = frozenset({'"', "'", "$'"})
+DEFAULTS = frozenset({":-", "-", ":=", "="})
 
 
 class Words:
     """Evaluates words. `None` stands for a value that only a run could tell."""
 
-    def __init__(self, variables: Mapping[str, str | None]) -> None:
+    def __init__(
+        self, variables: Mapping[str, str | None], arrays: Mapping[str, list[str | None]] | None = None
+    ) -> None:
         self.variables = variables
+        self.arrays = arrays if arrays is not None else {}
 
     def value(self, node: Node) -> str | None:
         kind = node.type
@@ -52,21 +55,58 @@ class Words:
         parts.append(source[at:stop].decode("utf-8", "replace"))
         return join(parts)
 
+    def items(self, node: Node) -> list[str | None] | None:
+        """The words that `${name[@]}` becomes, quoted or not; None for any other word."""
+        name, mark, _ = text(node).strip('"').removeprefix("${").partition("[")
+        whole = mark and text(node).strip('"') in (f"${{{name}[@]}}", f"${{{name}[*]}}")
+        return self.arrays.get(name) if whole else None
+
     def _expansion(self, node: Node) -> str | None:
-        names = [
-            child for child in node.named_children if child.type in ("variable_name", "special_variable_name")
-        ]
-        plain = text(node) in (f"${text(names[0])}", f"${{{text(names[0])}}}") if names else False
-        return self.variables.get(text(names[0])) if plain else None
+        """A variable, an element of an array, or `${name:-word}` and its like."""
+        first, *rest = [*node.named_children, None]
+        if first is None or first.type == "subscript":
+            return self._element(text(node)) if first else None
+        name = text(first)
+        if text(node) in (f"${name}", f"${{{name}}}"):
+            return self.variables.get(name)
+        default = node.children[2].type if len(node.children) > 2 else ""
+        if default not in DEFAULTS or len(rest) != 2 or rest[0] is None:
+            return None
+        known = self.variables.get(name, "")
+        return known if known or known is None else self.value(rest[0])
+
+    def _element(self, word: str) -> str | None:
+        name, _, index = word.removeprefix("${").removesuffix("]}").partition("[")
+        if name == "BASH_SOURCE":
+            return self.variables.get("0")
+        items = self.arrays.get(name, [])
+        return items[int(index)] if index.isdecimal() and int(index) < len(items) else None
 
     def _substitution(self, node: Node) -> str | None:
-        """`$(dirname X)`, `$(basename X)` and `$(pwd)` of constants; anything else is unknown."""
-        if len(node.named_children) != 1 or node.named_children[0].type != "command":
+        """`$(dirname X)`, `$(basename X)`, `$(pwd)` and `$(cd X && pwd)` of constants, else unknown."""
+        if len(node.named_children) != 1:
             return None
-        words = [self.value(child) for child in command_words(node.named_children[0])]
+        inner = node.named_children[0]
+        return self._folder(inner) if inner.type == "list" else self._printed(self._constants(inner))
+
+    def _constants(self, node: Node) -> list[str]:
+        """The words of a command without its redirections; none where one is unknown."""
+        command = node.named_children[0] if node.type == "redirected_statement" else node
+        words = [self.value(child) for child in command_words(command)] if command.type == "command" else []
         known = [word for word in words if word is not None]
-        if len(known) != len(words):
+        return known if len(known) == len(words) else []
+
+    def _folder(self, node: Node) -> str | None:
+        """What `cd X && pwd` prints."""
+        if text(node.children[1]) != "&&" or len(node.named_children) != 2:
             return None
+        go, say = ([word for word in self._constants(one) if word != "-P"] for one in node.named_children)
+        here = self.variables.get("PWD")
+        if go[:1] != ["cd"] or say != ["pwd"] or not here:
+            return None
+        return posixpath.normpath(posixpath.join(here, next(iter([w for w in go[1:] if w != "--"]), here)))
+
+    def _printed(self, known: list[str]) -> str | None:
         if known == ["pwd"]:
             return self.variables.get("PWD")
         if known[:1] in (["dirname"], ["basename"]) and len(known) > 1:

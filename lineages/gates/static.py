@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agents.hidden_paths import hidden_words
 from lineages.gates.base import WHOLE_TASK, Gate, Outcome, Result, Subject
 from sandboxes.dockerfile import PolicyViolation, check_policy
 from sandboxes.task import DOCKERFILE, INSTRUCTION, SOLVE, TEST, VERIFIER_DOCKERFILE, Task
 
-AROUND = "`'\"()[]{}<>,.;:!?*"
-OURS_ALONE = ("tests/", "solution/", "solve.sh", "test.sh")
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 LARGEST_INSTRUCTION = 64 * 1024
 
@@ -48,18 +47,8 @@ def _instruction(task: Task) -> Iterator[str]:
         yield "instruction.md is empty: say what is to be done."
     if len(text) > LARGEST_INSTRUCTION:
         yield f"instruction.md has {len(text)} characters, more than {LARGEST_INSTRUCTION}: shorten it."
-    for number, line in enumerate(text.splitlines(), start=1):
-        for word in line.split():
-            name = word.strip(AROUND)
-            if _is_hidden(name, task):
-                yield f"instruction.md:{number} names {name!r}, which a solver must not know: take it out."
-
-
-def _is_hidden(name: str, task: Task) -> bool:
-    """Whether a word is a path of the tests or the solution, rather than one of the solver's own files."""
-    path = name.removeprefix("/")
-    ours = path.startswith(("tests/", "solution/")) and (path in task or bool(task.under(path)))
-    return ours or name.rstrip("/") in ("/tests", "/solution") or name in OURS_ALONE
+    for number, name in hidden_words(text, task):
+        yield f"instruction.md:{number} names {name!r}, which a solver must not know: take it out."
 
 
 def _dockerfiles(task: Task) -> Iterator[str]:
@@ -67,7 +56,7 @@ def _dockerfiles(task: Task) -> Iterator[str]:
         if path not in task:
             continue
         try:
-            check_policy(task.text(path))
+            check_policy(task.text(path), build_network=True)  # the build says no where it has none
         except PolicyViolation as problem:
             yield f"{path}: {problem}"
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from agents.composition import HELD, OVERLAY, PRISTINE, SEED_SOLVE, SEED_STEP, SEED_TEST
 from agents.offline.compose import begun, configured, generation_name, rendered, word_cap
-from agents.plan import Composition, Requirement
-from agents.roles import CannotBuild
+from agents.plan import Composition, Direction, Requirement
+from agents.roles import CannotBuild, NothingToPropose
 from sandboxes.dockerfile import copies
 from sandboxes.task import Task
 from sandboxes.trial import Solver, Trial, TrialOutcome, oracle
 from tests.agents.conftest import output
-from tests.agents.growing import Grown, Rewards, built, plan_of
+from tests.agents.growing import OFFLINE, Grown, Rewards, brief, built, plan_of
 from tests.agents.tasks import (
     CONFIG,
     DOCKERFILE,
@@ -245,3 +245,15 @@ def test_an_instruction_over_its_cap_is_not_built() -> None:
     crowded = Grown(parent.task, parent.sequence, full)
     with pytest.raises(CannotBuild, match="its cap is"):
         built(crowded, plan_of(parent, "transcoded", "utf16", ORDERS))
+
+
+def test_an_evolved_task_without_its_history_is_grown_no_further() -> None:
+    parent = Grown.seed(regions())
+    grown, _ = built(parent, plan_of(parent, "shuffled_parts", "by_position", ORDERS))
+    plan = plan_of(grown, "signed_manifest", "tagged", TOTALS)
+    imported = Grown.seed(grown.task)
+    with pytest.raises(CannotBuild, match="grow it where it was grown"):
+        built(imported, plan)
+    for direction in Direction:
+        with pytest.raises(NothingToPropose, match="grow it where it was grown"):
+            OFFLINE.proposer.propose(brief(imported, direction))

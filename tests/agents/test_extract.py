@@ -6,6 +6,7 @@ import pytest
 
 from agents.offline.extract import ScriptExtractor
 from agents.offline.reading import read_task
+from sandboxes.files import TaskFile
 from sandboxes.task import Task
 from tests.agents.growing import Grown, built, plan_of
 from tests.agents.tasks import LIST, ORDERS, SOLVE, TOTALS, regions, solved_by
@@ -58,6 +59,29 @@ READS = {
     "python with an f-string": (
         'python3 -c \'D = "/app/data"\nopen(f"{D}/orders.csv")\'',
         [(ORDERS, "python3")],
+    ),
+    "an array": (
+        'files=(regions.txt logs/*.log)\ncat "${files[@]}"',
+        [(A_LOG, "cat"), (B_LOG, "cat"), (LIST, "cat")],
+    ),
+    "an array in a loop": (
+        'f=(logs/a.log)\nf+=(logs/b.log)\nfor x in "${f[@]}"; do wc "$x"; done',
+        [(A_LOG, "wc"), (B_LOG, "wc")],
+    ),
+    "an element of an array": ('f=(x logs/b.log)\nwc "${f[1]}"', [(B_LOG, "wc")]),
+    "a default": ('cd "${APP:-/app/logs}"\ntac b.log', [(B_LOG, "tac")]),
+    "a default that is not needed": ('APP=/app\ncd "${APP:-/x}"\ntac regions.txt', [(LIST, "tac")]),
+    "a python script written before": (
+        "cat > /app/solve.py <<'EOF'\nopen('/app/regions.txt')\nEOF\npython3 /app/solve.py",
+        [(LIST, "python3")],
+    ),
+    "a shell script written before": (
+        "cat <<'EOF' > /tmp/x.sh\nuniq /app/regions.txt\nEOF\nchmod +x /tmp/x.sh\nbash /tmp/x.sh",
+        [(LIST, "uniq")],
+    ),
+    "a script that is written over": (
+        "cat > /tmp/x.sh <<'EOF'\nuniq /app/regions.txt\nEOF\n: > /tmp/x.sh\nbash /tmp/x.sh",
+        [],
     ),
     "only a comment": ("# cat /app/regions.txt\necho done", []),
     "only text": ("cat <<'EOF'\n/app/regions.txt\nEOF", []),
@@ -139,6 +163,24 @@ def test_a_script_in_the_solution_folder_is_walked_too() -> None:
     assert outputs(task) == [(TOTALS, "sort")]
 
 
+FOLDERS = (
+    'DIR="$(cd "$(dirname "$0")" && pwd)"',
+    'DIR=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" &> /dev/null && pwd -P)',
+    'DIR="$( cd "$( dirname "${BASH_SOURCE[0]}" )" >/dev/null 2>&1 && pwd )"',
+)
+
+
+@pytest.mark.parametrize("line", FOLDERS)
+def test_the_scripts_own_folder_is_known(line: str) -> None:
+    program = "open('/app/totals.txt', 'w').write(open('/app/data/orders.csv').read())\n"
+    task = regions(
+        {"solution/solve.sh": f'#!/bin/bash\n{line}\npython3 "$DIR/s.py"\n', "solution/s.py": program}
+    )
+    assert inputs(task) == [(ORDERS, "python3")]
+    assert outputs(task) == [(TOTALS, "python3")]
+    assert read_task(task).complete
+
+
 @pytest.mark.parametrize("first", ["#!/bin/bash", "#!/usr/bin/env bash", "#!/bin/sh -e", "set -e"])
 def test_the_seeds_own_script_is_found_behind_its_step(first: str) -> None:
     parent = Grown.seed(regions({"solution/solve.sh": SOLVE.replace("#!/bin/bash", first)}))
@@ -171,3 +213,16 @@ def test_of_an_evolved_task_the_steps_are_walked_in_their_order() -> None:
 @pytest.mark.parametrize("script", ["", "if then (", "cat <<EOF", "f() { f; }\nf", "$((", "\0\0"])
 def test_odd_scripts_are_read_without_an_error(script: str) -> None:
     ScriptExtractor().extract(solved_by(script))
+
+
+def test_what_an_evolved_task_hands_over_is_no_input_of_its_own() -> None:
+    parent = Grown.seed(regions())
+    child, _ = built(parent, plan_of(parent, "mislabeled_archive", "one_of_many", ORDERS))
+    assert [path for path, _ in inputs(child.task)] == [LIST]
+    own = solved_by("#!/bin/bash\nsort handover/list.txt > /app/totals.txt\n").replace(
+        {
+            "environment/handover/list.txt": TaskFile.text("x\n"),
+            "environment/Dockerfile": TaskFile.text("FROM debian\nWORKDIR /app\nCOPY handover/ handover/\n"),
+        }
+    )
+    assert inputs(own) == [("/app/handover/list.txt", "sort")]

@@ -10,6 +10,7 @@ import pytest
 from agents.offline.families import families
 from agents.offline.operator import MAX_BYTES, Dependent, Obstacle, Site, Subject
 from agents.plan import Direction
+from sandboxes.files import TaskFile
 from sandboxes.task import Task
 from sandboxes.trial import Solver, Trial, TrialOutcome, oracle
 from tests.agents.conftest import output
@@ -138,7 +139,7 @@ def test_there_are_at_least_eight_operators_over_all_three_directions() -> None:
     found = families()
     assert len(found) >= 8
     assert {operator.direction for operator in found.values()} == set(Direction)
-    assert all(operator.tags and operator.tools for operator in found.values())
+    assert all(operator.tools for operator in found.values())
 
 
 @pytest.mark.parametrize("name", sorted(families()))
@@ -149,3 +150,57 @@ def test_what_an_operator_builds_passes_the_rubric(name: str) -> None:
         child, made = built(parent, plan)
         judgement = OFFLINE.rubric_verifier.judge(child.task, plan, made.bindings)
         assert judgement.accepted, judgement.failures
+
+
+def test_an_archive_of_links_is_no_archive_of_files(attempt: Callable[[Task, Solver], Trial]) -> None:
+    """The links are right where the verifier has the outputs, and hold nothing anywhere else."""
+    parent = Grown.seed(regions())
+    child, made = built(parent, plan_of(parent, "sealed_archive", "tar_gz_sums", TOTALS))
+    step = made.bindings[0].solution_block
+    copied = 'cp "$file" "$WORK/stage/$member"'
+    linked = child.task.text(step).replace(copied, copied.replace("cp", "ln -s"))
+    assert linked != child.task.text(step)
+    trial = attempt(child.task.replace({step: TaskFile.text(linked)}), oracle)
+    assert trial.outcome is TrialOutcome.FAILED, output(trial)
+    assert "is no regular file" in output(trial)
+
+
+@pytest.mark.parametrize(("name", "variant"), [shape for shape in SHAPES if shape[0] in OBSTACLES])
+def test_a_reports_last_newline_decides_nothing(
+    name: str, variant: str, attempt: Callable[[Task, Solver], Trial]
+) -> None:
+    parent = Grown.seed(regions())
+    child, made = built(parent, plan_of(parent, name, variant, ORDERS))
+    step = made.bindings[0].solution_block
+    last = '\nreport=$(cat "$REPORT")\nprintf "%s" "$report" > "$REPORT"\n'
+    changed = child.task.replace({step: TaskFile.text(child.task.text(step) + last)})
+    trial = attempt(changed, oracle)
+    assert trial.outcome is TrialOutcome.PASSED, output(trial)
+
+
+@pytest.mark.parametrize("name", sorted(families()))
+def test_every_note_says_how_lines_end(name: str) -> None:
+    operator = families()[name]
+    for variant in operator.variants:
+        note = operator.make(subject_of(name), variant, SITE, Random("a")).note
+        assert "the last one too, ends with a newline" in note
+        assert ("apart from what other requirements restore" in note) is (name in OBSTACLES)
+
+
+@pytest.mark.parametrize("size", [96, 100, 128, 129, 150, 260, 900])
+def test_neither_of_two_damaged_copies_is_the_original(size: int) -> None:
+    operator, data = families()["damaged_backups"], (b"0123 row of text\n" * 80)[:size]
+    for seed in range(60):
+        part = operator.make(Subject(ORDERS, "", data=data), operator.variant("blocks"), SITE, Random(seed))
+        assert data not in part.delivered.values()
+
+
+def test_a_substitution_changes_something() -> None:
+    operator = families()["transcoded"]
+    assert "letters or digits" in operator.refusal(Subject(ORDERS, "", data=b"--- ,,, ...\n" * 8))
+    data = b"-a-\n" * 20
+    for seed in range(200):
+        part = operator.make(
+            Subject(ORDERS, "", data=data), operator.variant("substituted"), SITE, Random(seed)
+        )
+        assert data not in part.delivered.values()

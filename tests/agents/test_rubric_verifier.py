@@ -109,3 +109,52 @@ def test_a_seed_is_judged_without_plan_and_bindings() -> None:
 def test_the_built_value_is_complete() -> None:
     assert isinstance(BUILT, Built)
     assert BUILT.notes == f"shuffled_parts/by_position on {ORDERS}"
+
+
+SOUND: dict[str, dict[str, str | None]] = {
+    "a folder of tests of the solver's own": {"instruction.md": "The checks in /app/tests/ must pass."},
+    "a solver's script whose name ends alike": {"instruction.md": "Use /app/resolve.sh and latest.sh."},
+    "marks to be counted": {"instruction.md": "Count the lines marked TODO or XXX in /app/data."},
+    "a server of the test's own": {"tests/test.sh": "curl -s http://localhost:8080/x\n"},
+    "a server by its number": {"tests/test.sh": "wget -qO- 'http://127.0.0.1:80/' \\\n  | cat\n"},
+    "an address from a variable": {"tests/test.sh": 'curl -s "http://$HOST/x"\ncurl "$URL"\n'},
+    "a repository in a folder": {"tests/test.sh": "git clone /app/repo.git /tmp/x; git clone file:///a b\n"},
+    "a word inside another": {"tests/test.sh": "mycurl http://example.org; ./apt-get.sh; x=uvx_cache\n"},
+    "only a remark": {"tests/test.sh": "# curl https://example.org\ncurl --version\n"},
+}
+
+
+@pytest.mark.parametrize("case", sorted(SOUND))
+def test_words_that_only_look_alike_are_not_held_against_a_seed(case: str) -> None:
+    seed = regions()
+    more = {path: TaskFile.text(seed.text(path) + (text or "")) for path, text in SOUND[case].items()}
+    judgement = OFFLINE.rubric_verifier.judge(seed.replace(more), None, ())
+    assert judgement.accepted, judgement.failures
+
+
+FETCHING = (
+    "curl -fsSL https://example.org/x | sh",
+    "wget \\\n  --quiet ftp://example.org/x",
+    "cd /tmp && git clone https://user@example.org/a.git",
+    "git clone git@example.org:a.git",
+    "curl http://localhost/x; curl http://example.org/x",
+    "apt-get update",
+    "python3 -m pip install pytest",
+    "uvx pytest",
+)
+
+
+@pytest.mark.parametrize("line", FETCHING)
+def test_tests_that_fetch_from_elsewhere_are_found(line: str) -> None:
+    seed = regions()
+    fetching = seed.replace({"tests/test.sh": TaskFile.text(f"{seed.text('tests/test.sh')}{line}\n")})
+    failures = OFFLINE.rubric_verifier.judge(fetching, None, ()).failures
+    assert {failure.criterion for failure in failures} == {"no_network"}
+
+
+@pytest.mark.parametrize("word", ["/tests/test.sh", "`solve.sh`", "/solution", "/logs/verifier/reward.txt"])
+def test_whole_words_of_tests_and_solution_are_found(word: str) -> None:
+    seed = regions()
+    told = seed.replace({"instruction.md": TaskFile.text(f"{seed.text('instruction.md')}See {word}.\n")})
+    failures = OFFLINE.rubric_verifier.judge(told, None, ()).failures
+    assert "no_test_paths" in {failure.criterion for failure in failures}

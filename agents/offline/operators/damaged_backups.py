@@ -21,9 +21,8 @@ class DamagedBackups(Obstacle):
     name: ClassVar[str] = "damaged_backups"
     direction: ClassVar[Direction] = Direction.SCENARIO
     least_bytes: ClassVar[int] = 96
-    tags: ClassVar[frozenset[str]] = frozenset({"backup", "damage", "checksums"})
     tools: ClassVar[frozenset[str]] = frozenset(
-        {"sha256sum", "sha1sum", "md5sum", "dd", "gzip", "sort", "awk", "tail"}
+        "awk cut dd gzip head md5sum sha1sum sha256sum sort tail".split()
     )
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant(
@@ -185,8 +184,8 @@ def _blocks(data: bytes, rng: Random) -> Hidden:
     sums = [md5(block, usedforsecurity=False).hexdigest() for block in blocks]
     # Every block is whole in at least one of the two.
     broken = {at: rng.choice("ab") for at in range(len(blocks)) if rng.random() < 0.6}
-    broken.setdefault(0, "a")
-    broken[len(blocks) - 1] = "b"
+    # And neither of the two is the original: of the at least two blocks, each has one damaged.
+    broken |= {0: "a", len(blocks) - 1: "b"}
     copies = {
         name: b"".join(
             _damaged(block, rng) if broken.get(at) == name else block for at, block in enumerate(blocks)

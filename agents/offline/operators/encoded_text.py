@@ -16,8 +16,7 @@ from agents.plan import Direction
 class EncodedText(Obstacle):
     name: ClassVar[str] = "encoded_text"
     direction: ClassVar[Direction] = Direction.SKILL
-    tags: ClassVar[frozenset[str]] = frozenset({"encoding", "rfc 4648"})
-    tools: ClassVar[frozenset[str]] = frozenset({"basenc", "cksum", "sort", "tr", "awk", "cut"})
+    tools: ClassVar[frozenset[str]] = frozenset("awk basenc cksum cut grep sha256sum sort tr".split())
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("base64_blocks", "decode base64 blocks found in a message", "basenc"),
         Variant("base32_groups", "decode grouped base32 without its padding", "basenc"),

@@ -20,13 +20,12 @@ class LineLedger(Dependent):
     name: ClassVar[str] = "line_ledger"
     suffix: ClassVar[str] = "ledger"
     scenario: ClassVar[str] = "finished output to be accounted for line by line"
-    tags: ClassVar[frozenset[str]] = frozenset({"ledger", "statistics"})
     tools: ClassVar[frozenset[str]] = frozenset(
-        {"awk", "sort", "uniq", "tr", "sha256sum", "split", "fold", "head"}
+        "awk cmp cut grep head numfmt sed sha256sum sort split tail tr uniq".split()
     )
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("offsets", "index the byte offsets of lines", "awk"),
-        Variant("words", "rank words by frequency under settings", "fold"),
+        Variant("words", "rank words by frequency under settings", "tr"),
         Variant("blocks", "checksum blocks of lines in a running chain", "split"),
         Variant("lengths", "bin line lengths into a histogram", "numfmt"),
     )

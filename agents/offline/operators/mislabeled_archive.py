@@ -29,8 +29,9 @@ layer() {
 class MislabeledArchive(Obstacle):
     name: ClassVar[str] = "mislabeled_archive"
     direction: ClassVar[Direction] = Direction.SCENARIO
-    tags: ClassVar[frozenset[str]] = frozenset({"delivery", "archive", "magic bytes"})
-    tools: ClassVar[frozenset[str]] = frozenset({"gzip", "tar", "od", "head", "tail", "tr", "sort"})
+    tools: ClassVar[frozenset[str]] = frozenset(
+        "awk cksum cut grep gzip head od sha256sum sort tail tar tr".split()
+    )
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("one_of_many", "compressed file under a wrong suffix among decoys of the same name", "gzip"),
         Variant("tar_members", "archive under a wrong suffix whose members hide the file by size", "tar"),

@@ -17,10 +17,7 @@ from agents.plan import Direction
 class PointerChain(Obstacle):
     name: ClassVar[str] = "pointer_chain"
     direction: ClassVar[Direction] = Direction.LENGTH
-    tags: ClassVar[frozenset[str]] = frozenset({"indirection", "notes"})
-    tools: ClassVar[frozenset[str]] = frozenset(
-        {"sha256sum", "gzip", "awk", "sed", "grep", "cut", "head", "tail"}
-    )
+    tools: ClassVar[frozenset[str]] = frozenset("awk cut expr grep gzip head sed sha256sum tail".split())
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("names", "follow notes that name each other", "sed"),
         Variant("checksums", "follow notes by the checksum of the next", "sha256sum"),

@@ -15,8 +15,9 @@ class ReorderedLines(Obstacle):
     name: ClassVar[str] = "reordered_lines"
     direction: ClassVar[Direction] = Direction.SKILL
     text_only: ClassVar[bool] = True
-    tags: ClassVar[frozenset[str]] = frozenset({"order", "lines"})
-    tools: ClassVar[frozenset[str]] = frozenset({"tsort", "csplit", "join", "paste", "sort", "cut", "awk"})
+    tools: ClassVar[frozenset[str]] = frozenset(
+        "awk csplit cut grep head join paste sha256sum sort tail tsort".split()
+    )
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("precedence", "order lines by a precedence relation", "tsort"),
         Variant("pages", "cut a print-out into pages and order them", "csplit"),

@@ -13,6 +13,11 @@ The finished files are to be packed into one. `contents` in the folder of this n
 line is the name of a member, a space, and the path of the file that it holds; lines that start with # are
 comments. The order of the members is that of the list.
 """
+REGULAR = """
+while read -r member; do
+    [ -f "$WORK/open/$member" ] && [ ! -L "$WORK/open/$member" ] || fail "member $member is no regular file"
+done < "$WORK/names"
+"""
 OPEN = """
 cat > "$WORK/list" <<'END_OF_LIST'
 {rows}
@@ -28,8 +33,9 @@ class SealedArchive(Dependent):
     name: ClassVar[str] = "sealed_archive"
     suffix: ClassVar[str] = "pkg"
     scenario: ClassVar[str] = "finished outputs to be packed for handing on"
-    tags: ClassVar[frozenset[str]] = frozenset({"delivery", "archive"})
-    tools: ClassVar[frozenset[str]] = frozenset({"tar", "gzip", "sort", "awk", "sha256sum", "od", "basenc"})
+    tools: ClassVar[frozenset[str]] = frozenset(
+        "awk base64 basenc cmp cut grep gzip head paste sed sha256sum tail tar tr xargs".split()
+    )
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("plain_tar", "pack a reproducible tar archive under new names", "tar"),
         Variant("tar_gz_sums", "pack a compressed archive that carries its checksums", "tar"),
@@ -94,7 +100,8 @@ mkdir "$WORK/open" && tar -xf "$OUT" -C "$WORK/open"
 def _tar_gz_sums() -> Shape:
     return (
         """The package is a gzip-compressed tar archive. Its first member is `SUMS`: for each other member, in
-the order of the list, a line `SHA256  MEMBER` (two spaces). The other members follow it.""",
+the order of the list, a line `SHA256  MEMBER` (two spaces). The other members follow it. All of them are
+regular files.""",
         STAGED.strip()
         + f"""
 (cd "$WORK/stage" && xargs sha256sum < "$WORK/members") > "$WORK/sums"
@@ -108,6 +115,9 @@ gzip -dc < "$OUT" > "$WORK/package"
 { echo SUMS; awk '{ print $1 }' "$WORK/list"; } > "$WORK/names"
 tar -tf "$WORK/package" | cmp -s - "$WORK/names" || fail "members or their order are wrong"
 mkdir "$WORK/open" && tar -xf "$WORK/package" -C "$WORK/open"
+"""
+        + REGULAR.strip()
+        + """
 while read -r member file; do
     echo "$(sha256sum < "$file" | awk '{ print $1 }')  $member"
 done < "$WORK/list" | cmp -s - "$WORK/open/SUMS" || fail "SUMS does not fit the files"

@@ -15,8 +15,7 @@ from agents.plan import Direction
 class ShuffledParts(Obstacle):
     name: ClassVar[str] = "shuffled_parts"
     direction: ClassVar[Direction] = Direction.SCENARIO
-    tags: ClassVar[frozenset[str]] = frozenset({"delivery", "parts", "manifest"})
-    tools: ClassVar[frozenset[str]] = frozenset({"sha256sum", "sort", "cut", "cat", "awk"})
+    tools: ClassVar[frozenset[str]] = frozenset({"awk", "cat", "cut", "head", "sha256sum", "sort", "tail"})
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("by_position", "file cut into parts, shuffled, with a manifest of positions", "sha256sum"),
         Variant("by_header", "file cut into parts, shuffled, each with a header line of its own", "head"),

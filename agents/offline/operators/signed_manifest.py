@@ -34,9 +34,8 @@ class SignedManifest(Dependent):
     name: ClassVar[str] = "signed_manifest"
     suffix: ClassVar[str] = "manifest"
     scenario: ClassVar[str] = "finished outputs to be sealed for delivery"
-    tags: ClassVar[frozenset[str]] = frozenset({"delivery", "checksums", "manifest"})
     tools: ClassVar[frozenset[str]] = frozenset(
-        {"sha256sum", "sha512sum", "b2sum", "cksum", "sort", "awk", "grep"}
+        "awk b2sum cksum cmp cut grep sha256sum sha512sum sort tr xargs".split()
     )
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("sha256_sorted", "write a sha256 manifest sealed by its own checksum", "sha256sum"),

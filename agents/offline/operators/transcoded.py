@@ -20,8 +20,9 @@ class Transcoded(Obstacle):
     name: ClassVar[str] = "transcoded"
     direction: ClassVar[Direction] = Direction.SKILL
     text_only: ClassVar[bool] = True
-    tags: ClassVar[frozenset[str]] = frozenset({"encoding", "bytes"})
-    tools: ClassVar[frozenset[str]] = frozenset({"iconv", "dd", "tr", "printf", "awk", "cksum", "head"})
+    tools: ClassVar[frozenset[str]] = frozenset(
+        "awk cksum cut dd head iconv od printf sha256sum sort tail tr".split()
+    )
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant("utf16", "convert utf-16 text with foreign line ends", "iconv"),
         Variant("swapped", "swap the bytes of words back", "dd"),
@@ -37,6 +38,8 @@ class Transcoded(Obstacle):
             subject.data.decode("utf-8")
         except UnicodeDecodeError:
             return "it works on UTF-8 text"
+        if not any(letter in subject.data for letter in LETTERS.encode()):
+            return "it works on text with ASCII letters or digits"
         return ""
 
     def hide(self, data: bytes, variant: Variant, rng: Random) -> Hidden:
@@ -102,8 +105,11 @@ prints for what stands before the byte `start`, and for the original.""",
 
 
 def _substituted(data: bytes, rng: Random) -> Hidden:
-    shuffled = "".join(rng.sample(LETTERS, len(LETTERS)))
-    table = bytes.maketrans(LETTERS.encode(), shuffled.encode())
+    # It ends: `refusal` has seen to it that there is a letter to change.
+    shuffled, table = LETTERS, bytes.maketrans(b"", b"")
+    while data.translate(table) == data:
+        shuffled = "".join(rng.sample(LETTERS, len(LETTERS)))
+        table = bytes.maketrans(LETTERS.encode(), shuffled.encode())
     counts = sorted(
         ((data.count(letter.encode()), letter) for letter in LETTERS), key=lambda row: (-row[0], row[1])
     )
