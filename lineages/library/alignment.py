@@ -36,11 +36,6 @@ def align(before: Sequence, after: Sequence) -> tuple[Row, ...]:
     return tuple(_numbered(_rows(before, after)))
 
 
-def unaligned(sequence: Sequence) -> tuple[Row, ...]:
-    """A sequence alone (a seed has no parent to differ from)."""
-    return align(sequence, sequence)
-
-
 def _rows(before: Sequence, after: Sequence) -> Iterator[Row]:
     matcher = SequenceMatcher(a=before.keys(), b=after.keys(), autojunk=False)
     for tag, from_a, to_a, from_b, to_b in matcher.get_opcodes():
