@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 
 from sandboxes.files import TaskFile
@@ -80,6 +81,23 @@ class Found:
     files: Mapping[str, TaskFile]
 
 
+class Kind(StrEnum):
+    """What a path names, in the words of a sentence."""
+
+    FOLDER = "a folder"
+    FILE = "a regular file"
+    LINK = "a link"
+    SPECIAL = "a special file"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What stands at a path itself, of which nothing was read. `size` is in bytes."""
+
+    kind: Kind
+    size: int
+
+
 class Sandbox(Protocol):
     """A private file system in which commands run. Everything in it is lost when its context ends."""
 
@@ -127,6 +145,13 @@ class Sandbox(Protocol):
         """What is at the absolute `path`, read as by `read_files` but with links.
 
         None where it is missing or a special file.
+        """
+
+    def look(self, paths: Sequence[str]) -> Mapping[str, Entry]:
+        """What stands at each of the absolute `paths` itself, keyed by them; reads none of it.
+
+        A missing path gives nothing. Links among a path's parents may be followed: who must not go through
+        one looks at the parents too.
         """
 
     def stop(self) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, Self
 
 from sandboxes.errors import TaskRefused
 from sandboxes.files import EXECUTABLE, PLAIN, TaskFile, check_path, parents, printable
@@ -40,6 +40,8 @@ MAX_ENTRIES = 20_000
 MAX_RATIO = 200
 """How much larger than the archive its content may be, once it is larger than `RATIO_FLOOR`."""
 RATIO_FLOOR = 64 * 1024 * 1024
+MAX_HEADER_BYTES = 1024 * 1024
+"""Of what a tar says about one member: a long name, or other extended attributes."""
 
 # 1980 is the first year a zip can say; everything else about time would make two exports differ.
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
@@ -145,7 +147,10 @@ def read_bundle(path: Path) -> Intake:
     `TaskRefused`, naming the member and the reason.
     """
     try:
-        size = path.stat().st_size
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # before opening: a pipe would hold us
+            raise TaskRefused(path.name, "this is no regular file, so it cannot be an archive")
+        size = found.st_size
         if size > MAX_ARCHIVE_BYTES:
             raise TaskRefused(path.name, f"this archive is larger than {MAX_ARCHIVE_BYTES >> 20} MiB")
         with path.open("rb") as stream:
@@ -153,6 +158,8 @@ def read_bundle(path: Path) -> Intake:
             _reader_for(stream, path.name)(stream, members, path.name)
     except _BROKEN as error:
         raise TaskRefused(path.name, f"this archive is damaged: {error}") from None
+    except RecursionError:
+        raise TaskRefused(path.name, "this archive is damaged: too many headers before one member") from None
     root = _root(members.files, path.name)
     inside = {name[len(root) :]: file for name, file in members.files.items() if name.startswith(root)}
     if OLD_CONFIG in inside and CONFIG not in inside:
@@ -330,9 +337,37 @@ class _Counted:
         return data
 
 
+class _Header(tarfile.TarInfo):
+    """A header that the library neither passes over where it is damaged, nor reads at any length."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except _END_OF_TAR:
+            raise
+        except _NO_HEADER as error:
+            # The library takes both for the end, and what comes after would be missing in silence.
+            what = f"a header is damaged ({error})" if buf else "it has no end, so it is cut off"
+            raise tarfile.ReadError(what) from None
+        if header.type in _EXTENDED and header.size > MAX_HEADER_BYTES:
+            raise tarfile.ReadError(f"a header is larger than {MAX_HEADER_BYTES >> 20} MiB")
+        return header
+
+
+_END_OF_TAR, _NO_HEADER = tarfile.EOFHeaderError, tarfile.HeaderError  # type: ignore[attr-defined]
+_EXTENDED = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
+
+
 def _read_tar(stream: BinaryIO | _Counted, members: _Members, name: str) -> None:
     # As a stream: no seeking back, so every byte is counted once. "r|" takes anything with a read().
-    with tarfile.open(fileobj=stream, mode="r|") as archive:  # type: ignore[call-overload]
+    with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as archive:  # type: ignore[call-overload]
         for info in archive:
             _take_tar_member(archive, info, members.entry(info.name), members)
 

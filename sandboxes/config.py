@@ -6,6 +6,7 @@ A file that does not parse is refused, never replaced by defaults.
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -70,8 +71,10 @@ class Artifact(_Table):
     @field_validator("source", "destination")
     @classmethod
     def _stays_inside(cls, value: str | None) -> str | None:
-        if value and (".." in PurePosixPath(value).parts or "\0" in value):
+        if value and ".." in PurePosixPath(value).parts:
             raise ValueError("an artifact's path has no '..' in it")
+        if value and "\0" in value:
+            raise ValueError("an artifact's path has no NUL in it")
         return value or None
 
     @model_validator(mode="before")
@@ -260,6 +263,8 @@ def _refuse_unsupported(path: str, text: str, raw: Mapping[str, Any]) -> None:
         raise TaskRefused(path, reason, _line_of(text, ("task",)))
 
 
+MAX_DIGITS = 4300
+_TOO_LONG = re.compile(rf"(?<![\w\"'])[+-]?[0-9_]{{{MAX_DIGITS + 1},}}")
 _POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -267,8 +272,10 @@ def _bad_syntax(path: str, text: str, error: ValueError) -> TaskRefused:
     message = str(error)
     place = _POSITION.search(message)
     reason = f"not valid TOML: {_POSITION.sub('', message)}"
-    if place is None:
-        return TaskRefused(path, reason)
+    if place is None:  # the words are Python's, about an integer
+        number = _TOO_LONG.search(text)
+        line = text.count("\n", 0, number.start()) + 1 if number else None
+        return TaskRefused(path, f"not valid TOML: a number of more than {MAX_DIGITS:,} digits", line)
     if place[1] is None:  # "at end of document"
         lines = text.splitlines() or [""]
         return TaskRefused(path, reason, len(lines), len(lines[-1]) + 1)
@@ -324,8 +331,10 @@ def _mebibytes(key: str, value: object) -> int:
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         _wrong_size(key, value)
-    return int(float(match[1]) * _MIB[match[2].upper()])
+    size = float(match[1]) * _MIB[match[2].upper()]
+    return int(size) if math.isfinite(size) else _wrong_size(key, value)
 
 
 def _wrong_size(key: str, value: object) -> NoReturn:
-    raise ValueError(f'{key} = {value!r} is not a size; write {key}_mb = 2048, or {key} = "2G"')
+    shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:60]}…"
+    raise ValueError(f'{key} = {shown} is not a size; write {key}_mb = 2048, or {key} = "2G"')

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pathspec import GitIgnoreSpec, PathSpec
 
+from sandboxes.errors import TaskRefused
 from sandboxes.files import TaskFile, follow
 
 SINGLE_FILES = ("task.toml", "instruction.md", "README.md", "trajectory.json")
@@ -72,12 +74,19 @@ def _is_publishable(path: str) -> bool:
 def package_ignores(files: Mapping[str, TaskFile]) -> PathSpec[Any]:
     """The task's `.gitignore`, or Harbor's default rules where there is none."""
     target = follow(files, GITIGNORE) or ""
-    lines = _lines(files[target]) if target in files else DEFAULT_IGNORES
+    lines = _lines(GITIGNORE, files[target]) if target in files else DEFAULT_IGNORES
     return PathSpec.from_lines("gitignore", lines)
 
 
-def _lines(file: TaskFile) -> list[str]:
-    return file.data.decode("utf-8", errors="replace").splitlines()
+def _lines(path: str, file: TaskFile) -> list[str]:
+    """The patterns of a rule file. Raises `TaskRefused` for one that is none."""
+    lines = file.data.decode("utf-8", errors="replace").splitlines()
+    for number, line in enumerate(lines, start=1):
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except (ValueError, re.error) as error:
+            raise TaskRefused(path, f"this pattern cannot be read: {error}", number) from None
+    return lines
 
 
 class UploadRules:
@@ -89,7 +98,7 @@ class UploadRules:
 
     def __init__(self, files: Mapping[str, TaskFile]) -> None:
         self._rules = {
-            path.rpartition("/")[0]: GitIgnoreSpec.from_lines(_lines(file))
+            path.rpartition("/")[0]: GitIgnoreSpec.from_lines(_lines(path, file))
             for path, file in files.items()
             if _in_scope(path) and path.rpartition("/")[2] == HARBORIGNORE
         }

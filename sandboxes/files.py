@@ -12,8 +12,11 @@ from sandboxes.errors import TaskRefused
 
 MAX_PATH_BYTES = 1024
 
-# Control characters, what is not storable text, and the marks that make a name read backwards.
-_BAD_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\\\\\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+# Control characters, what is not storable text, and marks that are not seen: two names that look the same
+# are two files, and some make a name read backwards.
+_BAD_IN_NAMES = re.compile(
+    "[\x00-\x1f\x7f-\x9f\\\\\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
 
 EXECUTABLE = 0o755
 PLAIN = 0o644
@@ -82,8 +85,8 @@ def printable(name: str) -> str:
 def check_path(path: str) -> None:
     """Raises `TaskRefused` unless `path` is relative, normal and of printable UTF-8 without backslashes."""
     if _BAD_IN_NAMES.search(path):
-        reason = "a file name may not hold a backslash, a control character or bytes that are not UTF-8"
-        raise TaskRefused(printable(path), f"{reason}; rename it")
+        bad = "a backslash, a control character, a mark that is not seen, or bytes that are not UTF-8"
+        raise TaskRefused(printable(path), f"a file name may not hold {bad}; rename it")
     if len(path.encode()) > MAX_PATH_BYTES:
         raise TaskRefused(printable(path), f"this path is longer than {MAX_PATH_BYTES:,} bytes")
     if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
@@ -114,7 +117,10 @@ def _check_link(files: Mapping[str, TaskFile], path: str, target: str) -> None:
         raise TaskRefused(path, f"this link to {shown} is not relative; put the file itself there")
     # By name first, since `follow` cannot see through a folder that is not there.
     by_name = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-    if by_name == ".." or by_name.startswith("../") or follow(files, path) is None:
+    if by_name == ".." or by_name.startswith("../"):
         raise TaskRefused(path, f"this link to {target} leaves the task; put the file itself there")
+    if by_name != path and follow(files, path) is None:
+        reason = "leaves the task or goes round in a circle, by way of another link"
+        raise TaskRefused(path, f"this link to {target} {reason}; put the file itself there")
     if f"{path}/".startswith(f"{by_name}/") or by_name == ".":
         raise TaskRefused(path, f"this link to {target} goes round in a circle")

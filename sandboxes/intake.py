@@ -34,6 +34,7 @@ OLD_CONFIG = "task.yaml"
 _TASK_FOLDERS = ("environment", "tests", "solution")
 _SINGLES = (*SINGLE_FILES, GITIGNORE, HARBORIGNORE)
 
+A_FOLDER = "this is a folder where a file belongs"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -147,8 +148,8 @@ class _Reader:
         check_path(path)
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(found.st_mode):
-            if path in _SINGLES:
-                raise TaskRefused(path, "this is a folder where a file belongs")
+            if path in _SINGLES or path in _REQUIRED:
+                raise TaskRefused(path, A_FOLDER)
             return
         self._budget.count(path)
         if stat.S_ISLNK(found.st_mode):
@@ -293,6 +294,8 @@ _REQUIRED = {
 def _check_supported(task: Task) -> None:
     _refuse_other_kinds(task)
     for path, advice in _REQUIRED.items():
+        if task.under(path):
+            raise TaskRefused(path, A_FOLDER)
         if path not in task:
             raise TaskRefused(path, f"this file is missing; {advice}")
     for path in (CONFIG, VERIFIER_DOCKERFILE, *_REQUIRED):

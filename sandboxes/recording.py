@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from sandboxes.base import ExecResult, Found, Image, Sandbox
+from sandboxes.base import Entry, ExecResult, Found, Image, Sandbox
 from sandboxes.errors import SandboxError, Unsupported
 from sandboxes.files import TaskFile
 from sandboxes.handover import PLUMBING_SECONDS
 
 IN_SUBSHELL = ("-c", '("$0")')
 HAS_BASH = ("/bin/sh", "-c", "command -v bash")
+ENTERS = ("/bin/sh", "-c", ":")
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Recorded:
                 ExecResult(told, -1, kept.stdout, kept.stderr, kept.cut, seconds, started_at, str(error))
             )
             raise
-        if tuple(argv) != HAS_BASH:
+        if tuple(argv) not in (HAS_BASH, ENTERS):
             self._commands.append(replace(result, argv=told))
         return result
 
@@ -60,6 +61,9 @@ class Recorded:
 
     def find(self, path: str, *, exclude: Sequence[str] = ()) -> Found | None:
         return self._inner.find(path, exclude=exclude)
+
+    def look(self, paths: Sequence[str]) -> Mapping[str, Entry]:
+        return self._inner.look(paths)
 
     def stop(self) -> None:
         self._inner.stop()
@@ -75,8 +79,10 @@ def run_script(
 ) -> None:
     """As Harbor does: by bash, which also takes a script without a first line that names its shell.
 
-    Raises `Unsupported` where there is no bash, and what `Sandbox.exec` raises.
+    Raises `Unsupported` where there is no bash or no working folder, and what `Sandbox.exec` raises.
     """
     done = sandbox.exec([bash, *IN_SUBSHELL, path], timeout=timeout, env=env, user=user)
     if done.exit_code == 127 and not sandbox.exec(HAS_BASH, timeout=PLUMBING_SECONDS, cwd="/").ok:
         raise Unsupported("There is no bash in this image, and solve.sh and test.sh are run by it.")
+    if done.exit_code == 126 and sandbox.exec(ENTERS, timeout=PLUMBING_SECONDS).exit_code == 126:
+        raise Unsupported(f"The working folder {sandbox.image.workdir} is not there, or cannot be entered.")

@@ -11,19 +11,24 @@ import errno
 import json
 import math
 import os
+import posixpath
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import NoReturn
 
+from sandboxes.base import Entry, Kind, Sandbox
 from sandboxes.text import clean
 
 REWARD_TXT = "reward.txt"
 REWARD_JSON = "reward.json"
 MAX_BYTES = 64 * 1024
+NEITHER = f"There is neither a {REWARD_TXT} nor a {REWARD_JSON}."
+BOTH = f"The verifier left both {REWARD_TXT} and {REWARD_JSON}; it must leave one."
+TOO_LARGE = f"{{}} is larger than {MAX_BYTES // 1024} KiB."
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NO_NUMBER = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
@@ -68,26 +73,18 @@ class _Refused(Exception):
 
 
 def read_reward(folder: Path) -> Reward:
-    """The reward in a folder of the host. Never raises for what the folder holds.
+    """The reward in a folder of the host, e.g. a trial's of Harbor. Never raises for what the folder holds.
 
     Follows no link, opens nothing but regular files and reads at most 64 KiB of each.
     """
     try:
-        return reward_from_files(_read_both(folder))
-    except _Refused as refused:
-        return refused.reward
-
-
-def reward_from_files(files: Mapping[str, bytes]) -> Reward:
-    """The reward among files by name; names other than the two reward files are not looked at."""
-    found = [name for name in (REWARD_TXT, REWARD_JSON) if name in files]
-    try:
+        found = _read_both(folder)
         if not found:
-            raise _Refused(RewardOutcome.MISSING, f"There is neither a {REWARD_TXT} nor a {REWARD_JSON}.")
+            raise _Refused(RewardOutcome.MISSING, NEITHER)
         if len(found) > 1:
-            reason = f"The verifier left both {REWARD_TXT} and {REWARD_JSON}; it must leave one."
-            raise _Refused(RewardOutcome.AMBIGUOUS, reason)
-        return _parse(found[0], files[found[0]])
+            raise _Refused(RewardOutcome.AMBIGUOUS, BOTH)
+        ((name, data),) = found.items()
+        return reward_from(name, data)
     except _Refused as refused:
         return refused.reward
 
@@ -135,9 +132,57 @@ def _read(folder: int, name: str) -> bytes:
         os.close(handle)
 
 
+def reward_in(sandbox: Sandbox, folder: str) -> Reward:
+    """The reward in an absolute folder of a stopped sandbox. Never raises for what the folder holds.
+
+    Only the two files themselves count, and only in a real folder: nothing is read through a link, nor
+    from what is no regular file, nor from a file above 64 KiB.
+    """
+    parents = [folder[:at] for at in range(1, len(folder) + 1) if folder[at : at + 1] in ("", "/")]
+    paths = {name: posixpath.join(folder, name) for name in (REWARD_TXT, REWARD_JSON)}
+    seen = sandbox.look([*parents, *paths.values()])
+    try:
+        _refuse_unreal(parents, seen)
+        name = _readable({name: seen[path] for name, path in paths.items() if path in seen})
+        file = sandbox.read_files([paths[name]]).get(paths[name])
+        if file is None:
+            raise _Refused(RewardOutcome.UNSAFE, f"{name} cannot be read.")
+        return reward_from(name, file.data)
+    except _Refused as refused:
+        return refused.reward
+
+
+def _refuse_unreal(folders: Sequence[str], seen: Mapping[str, Entry]) -> None:
+    for folder in folders:
+        if folder in seen and seen[folder].kind is not Kind.FOLDER:
+            raise _Refused(RewardOutcome.UNSAFE, f"{folder} is {seen[folder].kind}, not a folder.")
+
+
+def _readable(found: Mapping[str, Entry]) -> str:
+    """The name of the one file that may be read. Raises `_Refused` where there is none."""
+    if not found:
+        raise _Refused(RewardOutcome.MISSING, NEITHER)
+    if len(found) > 1:  # whatever they are: which one was meant is not ours to guess
+        raise _Refused(RewardOutcome.AMBIGUOUS, BOTH)
+    ((name, entry),) = found.items()
+    if entry.kind is not Kind.FILE:
+        raise _Refused(RewardOutcome.UNSAFE, f"{name} is {entry.kind}, not a regular file.")
+    if entry.size > MAX_BYTES:
+        raise _Refused(RewardOutcome.TOO_LARGE, TOO_LARGE.format(name))
+    return name
+
+
+def reward_from(name: str, data: bytes) -> Reward:
+    """The reward in the content of the file of that name."""
+    try:
+        return _parse(name, data)
+    except _Refused as refused:
+        return refused.reward
+
+
 def _parse(name: str, data: bytes) -> Reward:
     if len(data) > MAX_BYTES:
-        raise _Refused(RewardOutcome.TOO_LARGE, f"{name} is larger than {MAX_BYTES // 1024} KiB.")
+        raise _Refused(RewardOutcome.TOO_LARGE, TOO_LARGE.format(name))
     try:
         text = data.decode("utf-8").strip()
     except UnicodeDecodeError:

@@ -8,7 +8,6 @@ solver's sandbox is stopped, and the tests run in a fresh one made from its file
 
 from __future__ import annotations
 
-import posixpath
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -39,7 +38,7 @@ from sandboxes.handover import (
     variables,
 )
 from sandboxes.recording import Recorded, run_script
-from sandboxes.reward import REWARD_JSON, REWARD_TXT, Reward, reward_from_files
+from sandboxes.reward import Reward, reward_in
 from sandboxes.task import SOLVE, VERIFIER_DOCKERFILE, Task
 
 PASS_MARK = 1.0
@@ -342,8 +341,7 @@ class _Run:
         bash = "bash" if self.task.separate else "/bin/bash"
         run_script(self._recorded(box), "/tests/test.sh", config.timeout_sec, env, user, bash)
         box.stop()
-        left = box.read_files([posixpath.join(LOGS, name) for name in (REWARD_TXT, REWARD_JSON)])
-        return reward_from_files({posixpath.basename(path): file.data for path, file in left.items()})
+        return reward_in(box, LOGS)
 
     def _capped(self, settings: EnvironmentConfig) -> Limits:
         most = self.limits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 import threading
 import time
@@ -12,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import IO
 
-from sandboxes.base import ExecResult, Found, Image, Limits
+from sandboxes.base import Entry, ExecResult, Found, Image, Kind, Limits
 from sandboxes.bubblewrap.cgroups import Cgroup
 from sandboxes.bubblewrap.process import Process, launched
 from sandboxes.bubblewrap.view import MOUNT_POINTS, PATH, Tree, host_tools, isolated
@@ -34,6 +35,9 @@ exec tar -x -p --no-same-owner -f -"""
 PACK = """cd /box || exit 2
 [ -e "$1" ] || [ -L "$1" ] || exit 0
 exec tar -c --hard-dereference --no-xattrs -f - -- "$1" """
+# Arguments: paths. A line for each: its mode in hexadecimal and its size, zeros where it is missing.
+LOOK = """cd /box || exit 2
+for p do stat -c '%f %s' -- "$p" || echo 0 0; done"""
 CHANGED_MEANWHILE = 1  # tar's exit code for a file that was written to while it was read
 
 
@@ -111,6 +115,17 @@ class BubblewrapSandbox:
         self._read(reading, absolute(path))
         return reading.found(absolute(path))
 
+    def look(self, paths: Sequence[str]) -> Mapping[str, Entry]:
+        said = Capture(MESSAGE_BYTES + 64 * len(paths))
+        command = self._our_tool(LOOK, ["." + absolute(path) for path in paths])
+        with self._process(command, stderr=subprocess.DEVNULL) as process:
+            code = process.finish(said, said, TRANSFER_SECONDS)
+        lines = [line.split() for line in said.kept.splitlines()]
+        if code or len(lines) != len(paths):
+            raise SandboxError(f"{', '.join(paths)} could not be looked at.")
+        seen = {path: (int(mode, 16), int(size)) for path, (mode, size) in zip(paths, lines, strict=True)}
+        return {path: _entry(mode, size) for path, (mode, size) in seen.items() if mode}
+
     def _read(self, reading: Reading, path: str) -> None:
         command = self._our_tool(PACK, ["." + path])
         with self._process(command, stderr=subprocess.DEVNULL) as process:
@@ -157,6 +172,11 @@ class BubblewrapSandbox:
                 yield process
             finally:
                 self._running.remove(process)
+
+
+def _entry(mode: int, size: int) -> Entry:
+    kinds = {stat.S_IFDIR: Kind.FOLDER, stat.S_IFREG: Kind.FILE, stat.S_IFLNK: Kind.LINK}
+    return Entry(kinds.get(stat.S_IFMT(mode), Kind.SPECIAL), size)
 
 
 def _read(process: Process, reading: Reading, path: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Timer
@@ -25,6 +26,10 @@ PROBE_SECONDS = 30
 
 HEREDOC_PROBE = "FROM scratch\nCOPY <<EOF /probe\nEOF\n"
 HEREDOC_CURE = "This builder does not know them; install docker-buildx, and an engine of version 23 or later."
+
+# Arguments: a pipe that only we can write to, command. The pipe ends when we do, however that comes about,
+# and then so do the command and its children: a build must not outlive whoever waits for it.
+WITH_US = '{ read -r _ <"$1"; kill -KILL 0; } </dev/null >/dev/null 2>&1 & shift; exec "$@"'
 
 _NO_ENGINE = re.compile(r"cannot connect to the docker daemon|no space left on device", re.IGNORECASE)
 
@@ -81,38 +86,47 @@ class Builder:
     def _run(self, command: Sequence[str], archive: IO[bytes], timeout: float) -> tuple[int, bytes]:
         archive.fileno()  # rolls a spooled archive over to a file, which the child can read
         started = time.monotonic()
-        process = _spawn(command, archive, buildkit=self.buildkit)
-        killer = Timer(timeout, _end, [process])
-        killer.start()
         capture = Capture(LOG_BYTES)
-        try:
-            assert process.stdout is not None
-            while chunk := process.stdout.read1(CHUNK):  # type: ignore[attr-defined]
-                capture.feed(chunk)
-            code = process.wait()
-        finally:
-            killer.cancel()
-            _end(process)
+        with _spawned(command, archive, buildkit=self.buildkit) as process:
+            killer = Timer(timeout, _end, [process])
+            killer.start()
+            try:
+                assert process.stdout is not None
+                while chunk := process.stdout.read1(CHUNK):  # type: ignore[attr-defined]
+                    capture.feed(chunk)
+                code = process.wait()
+            finally:
+                killer.cancel()
         if code < 0 and time.monotonic() - started >= timeout:
             raise TimedOut(f"The image did not build within {timeout:g} seconds.", timeout)
         return code, capture.kept
 
 
-def _spawn(command: Sequence[str], archive: IO[bytes], *, buildkit: bool) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "DOCKER_BUILDKIT": "1" if buildkit else "0"}
+@contextmanager
+def _spawned(
+    command: Sequence[str], archive: IO[bytes], *, buildkit: bool
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The command in a process group of its own, which is gone in the end."""
+    if not shutil.which(command[0]):
+        raise MachineFault("There is no `docker` command here; install Docker's client (docker-cli).")
+    theirs, ours = os.pipe()
     try:
-        return subprocess.Popen(
-            command,
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", WITH_US, "sh", f"/dev/fd/{theirs}", *command],
             stdin=archive,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=environment,
+            env={**os.environ, "DOCKER_BUILDKIT": "1" if buildkit else "0"},
             start_new_session=True,
+            pass_fds=(theirs,),
         )
-    except FileNotFoundError as error:
-        raise MachineFault(
-            "There is no `docker` command here; install Docker's client (docker-cli)."
-        ) from error
+        try:
+            yield process
+        finally:
+            _end(process)
+    finally:
+        os.close(theirs)
+        os.close(ours)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -19,7 +19,7 @@ from docker import APIClient
 from docker.errors import APIError, create_api_error_from_http_exception
 from docker.types import LogConfig, Ulimit
 
-from sandboxes.base import ExecResult, Found, Image, Limits
+from sandboxes.base import Entry, ExecResult, Found, Image, Kind, Limits
 from sandboxes.capture import Capture
 from sandboxes.docker.client import Engine
 from sandboxes.docker.seam import seam
@@ -42,6 +42,8 @@ CAPABILITIES = (
 
 MODE_LINK = 1 << 27  # Go's os.ModeSymlink in the stat of the archive endpoint
 MODE_FOLDER = 1 << 31
+# os.ModeType: these two, and devices, pipes, sockets, character devices and what is none of them.
+MODE_KINDS = MODE_FOLDER | MODE_LINK | 1 << 26 | 1 << 25 | 1 << 24 | 1 << 21 | 1 << 19
 
 # Below these the engine makes no container, and a task that asks for less gets them.
 LEAST_MEMORY = 6 << 20
@@ -52,7 +54,8 @@ IDLE = ("/bin/sh", "-c", "while :; do sleep 86400; done")
 TRANSFER_SECONDS = 300
 
 # The engine's words, with code 500, about a path on which a command has put a file or a circle of links.
-NOWHERE = ("not a directory", "too many links", "file name too long")
+CIRCLE = "too many links"
+NOWHERE = ("not a directory", CIRCLE, "file name too long")
 
 # A command's stream may break off a moment before the engine knows that the whole container has ended.
 SETTLE_SECONDS = 2
@@ -163,6 +166,11 @@ class DockerSandbox:
             self._read(reading, absolute(path), time.monotonic() + TRANSFER_SECONDS)
         return reading.found(absolute(path))
 
+    def look(self, paths: Sequence[str]) -> Mapping[str, Entry]:
+        with seam("looking at files"):
+            seen = {path: self._entry(self.engine.api, absolute(path)) for path in paths}
+        return {path: entry for path, entry in seen.items() if entry}
+
     def stop(self) -> None:
         with seam("stopping"):
             api = self.engine.api
@@ -267,6 +275,14 @@ class DockerSandbox:
         with self._archive(api, "HEAD", path) as response:
             return 0 if response is None else _mode_in(response)
 
+    def _entry(self, api: APIClient, path: str) -> Entry | None:
+        with self._archive(api, "HEAD", path) as response:
+            if response is not None:
+                return _entry_in(response)
+        # A link to itself is not found either, but there; the answer to HEAD has no words for that.
+        with self._asked(api, "GET", path) as response:
+            return Entry(Kind.LINK, 0) if _says(response, (CIRCLE,)) else None
+
     def _read(self, reading: Reading, root: str, deadline: float) -> None:
         paths = [root]
         while paths:
@@ -284,8 +300,7 @@ class DockerSandbox:
         Closed at the end even if it was not read: while one is open, the engine removes no container
         (docker-py's `get_archive` leaves it open, and the removal then waited for 180 s).
         """
-        url = f"{api.base_url}/v{api.api_version}/containers/{self.name}/archive"
-        with api.request(method, url, params={"path": path}, stream=True, timeout=api.timeout) as response:
+        with self._asked(api, method, path) as response:
             if response.ok:
                 yield response
             elif response.status_code == 404 or _leads_nowhere(response):
@@ -293,6 +308,10 @@ class DockerSandbox:
                 yield None
             else:
                 _refuse(response)
+
+    def _asked(self, api: APIClient, method: str, path: str) -> requests.Response:
+        url = f"{api.base_url}/v{api.api_version}/containers/{self.name}/archive"
+        return api.request(method, url, params={"path": path}, stream=True, timeout=api.timeout)
 
 
 def _code_without_wrapper(api: APIClient, exec_id: str, user: str, said: str) -> int:
@@ -317,7 +336,11 @@ def _until(deadline: float, chunks: Iterator[bytes], root: str) -> Iterator[byte
 def _leads_nowhere(response: requests.Response) -> bool:
     # The answer to HEAD has no words; a write after it says what is wrong in its own.
     head = response.request.method == "HEAD"
-    return response.status_code == 500 and (head or any(words in response.text for words in NOWHERE))
+    return response.status_code == 500 if head else _says(response, NOWHERE)
+
+
+def _says(response: requests.Response, words: Sequence[str]) -> bool:
+    return response.status_code == 500 and any(each in response.text for each in words)
 
 
 def _refuse(response: requests.Response) -> NoReturn:
@@ -339,8 +362,18 @@ def _unless_ended() -> Iterator[None]:
 
 
 def _mode_in(response: requests.Response) -> int:
-    stat = json.loads(base64.b64decode(response.headers["X-Docker-Container-Path-Stat"]))
-    return int(stat["mode"])
+    return int(_stat_in(response)["mode"])
+
+
+def _entry_in(response: requests.Response) -> Entry:
+    kinds = {MODE_FOLDER: Kind.FOLDER, 0: Kind.FILE, MODE_LINK: Kind.LINK}
+    stat = _stat_in(response)
+    return Entry(kinds.get(stat["mode"] & MODE_KINDS, Kind.SPECIAL), int(stat["size"]))
+
+
+def _stat_in(response: requests.Response) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(base64.b64decode(response.headers["X-Docker-Container-Path-Stat"]))
+    return found
 
 
 @contextmanager

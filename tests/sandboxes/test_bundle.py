@@ -227,6 +227,8 @@ def test_what_lies_beside_the_task_is_named_and_what_macos_adds_is_not(tmp_path:
         ("environment//x", "relative"),
         ("environment/./x", "relative"),
         ("environment/a\tb", "control character"),
+        ("environment/a\u200bb", "not seen"),
+        ("environment/a\u200fb", "not seen"),
         ("tests/test.sh", "twice"),
         ("./tests/test.sh", "twice"),
         ("tests/test.sh/x", "nothing can be below"),
@@ -339,12 +341,52 @@ def test_a_gzip_that_unpacks_to_more_than_a_task_is_refused_on_the_way(
 ) -> None:
     monkeypatch.setattr(bundle, "MAX_TOTAL_BYTES", 1 << 20)
     monkeypatch.setattr(bundle, "MAX_ENTRIES", 16)
-    # A header for a comment of 8 MiB, which the library would read in one go.
-    header = tarfile.TarInfo("x")
-    header.type, header.size = tarfile.XHDTYPE, 8 << 20
+    # Headers for a comment of 1 MiB each, which the library reads in one go.
     path = tmp_path / "b"
-    path.write_bytes(gzip.compress(header.tobuf() + b"\0" * (8 << 20)))
+    path.write_bytes(gzip.compress(_comment(1 << 20) * 2))
     assert "unpacks to more" in refused(path).reason
+
+
+def _comment(size: int) -> bytes:
+    header = tarfile.TarInfo("x")
+    header.type, header.size = tarfile.XHDTYPE, size
+    return header.tobuf() + b"\0" * -(-size // 512 * 512)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_headers_of_any_length_or_number_are_refused(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "b"
+    path.write_bytes(pack(_comment((1 << 20) + 1)))
+    assert "a header is larger than 1 MiB" in refused(path).reason
+    path.write_bytes(pack(_comment(8) * 20_000))
+    assert "too many headers before one member" in refused(path).reason
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_tar_that_is_cut_between_members_or_damaged_there_is_refused(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    def build(archive: tarfile.TarFile) -> None:
+        add(archive, "environment/last", b"x")
+
+    whole = tarred(tmp_path / "whole", build).read_bytes()
+    path = tmp_path / "b"
+    path.write_bytes(pack(whole))
+    assert "environment/last" in read_bundle(path).task
+    at = whole.index(b"environment/last")
+    for data, words in (
+        (whole[:at], "cut off"),
+        (whole[: at + 1024], "cut off"),
+        (whole[: at + 100], "a header is damaged"),
+        (whole[: at + 20] + b"\xff" * 100 + whole[at + 120 :], "a header is damaged"),
+    ):
+        path.write_bytes(pack(data))
+        assert words in refused(path).reason
+
+
+def test_a_pipe_is_no_archive_and_nobody_waits_for_a_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "b")
+    assert "no regular file" in refused(tmp_path / "b").reason
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])

@@ -5,8 +5,17 @@ import hashlib
 import pytest
 
 from sandboxes.digests import content_digest, harbor_digest, packaged
+from sandboxes.errors import TaskRefused
 from sandboxes.files import TaskFile
 from tests.sandboxes.tasks import with_changes
+
+
+@pytest.mark.parametrize("path", [".gitignore", "tests/.harborignore", "solution/a/.harborignore"])
+@pytest.mark.parametrize("pattern", [b"[z-a]", b"!"])
+def test_a_pattern_that_cannot_be_read_is_refused_with_its_line(path: str, pattern: bytes) -> None:
+    with pytest.raises(TaskRefused, match="this pattern cannot be read") as caught:
+        harbor_digest(with_changes({path: b"*.tmp\n\n" + pattern + b"\n"}))
+    assert (caught.value.path, caught.value.line) == (path, 3)
 
 
 def test_order_of_insertion_does_not_count() -> None:

@@ -149,6 +149,17 @@ def test_a_missing_file_is_refused_by_name_with_what_to_do(tmp_path: Path, path:
     assert "missing; add the" in refusal.reason
 
 
+@pytest.mark.parametrize("path", ["environment/Dockerfile", "tests/test.sh", "solution/solve.sh"])
+@pytest.mark.parametrize("inside", ["", "x"])
+def test_a_folder_where_a_file_belongs_is_called_one(tmp_path: Path, path: str, inside: str) -> None:
+    plant(tmp_path, {path: None})
+    (tmp_path / path).mkdir(parents=True)
+    if inside:
+        (tmp_path / path / inside).touch()
+    refusal = refused(tmp_path)
+    assert (refusal.path, refusal.reason) == (path, "this is a folder where a file belongs")
+
+
 def test_a_folder_without_task_toml_is_refused_by_that_name(tmp_path: Path) -> None:
     assert refused(plant(tmp_path, {"task.toml": None})).path == "task.toml"
 

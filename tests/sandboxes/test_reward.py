@@ -2,18 +2,22 @@
 
 import json
 import math
-import os
-from pathlib import Path
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandboxes.reward import MAX_BYTES, Reward, RewardOutcome, read_reward, reward_from_files
+from sandboxes.base import Sandbox
+from sandboxes.reward import MAX_BYTES, Reward, RewardOutcome, reward_from, reward_in
+from tests.sandboxes.contract.test_commands import sh
+
+LOGS = "/logs/verifier"
 
 
 def of(**files: bytes) -> Reward:
-    return reward_from_files({f"reward.{name}": data for name, data in files.items()})
+    ((kind, data),) = files.items()
+    return reward_from(f"reward.{kind}", data)
 
 
 @pytest.mark.parametrize(
@@ -122,60 +126,57 @@ def test_any_other_json_has_no_value(text: str, outcome: RewardOutcome) -> None:
     assert_none(of(json=text.encode()), outcome)
 
 
-def test_both_files_are_a_verifier_error_even_where_they_agree() -> None:
-    assert_none(of(txt=b"1", json=b'{"reward": 1}'), RewardOutcome.AMBIGUOUS)
+LEFT = {
+    "nothing": ("", RewardOutcome.MISSING),
+    "another name": ("echo 1 > rewards.txt", RewardOutcome.MISSING),
+    "no folder at all": ("cd /; rm -r /logs", RewardOutcome.MISSING),
+    "a second name of a file": ("echo 1 > /one; ln /one reward.txt", RewardOutcome.OK),
+    "three thousand files beside it": (
+        "i=0; while [ $i -lt 3000 ]; do : > f$i; i=$((i+1)); done; echo 1 > reward.txt",
+        RewardOutcome.OK,
+    ),
+    "two files that agree": ("echo 1 > reward.txt; echo '{\"a\": 1}' > reward.json", RewardOutcome.AMBIGUOUS),
+    "a link beside a file": (
+        "ln -s /etc/passwd reward.txt; echo '{\"a\": 1}' > reward.json",
+        RewardOutcome.AMBIGUOUS,
+    ),
+    "a pipe beside a file": ("mkfifo reward.json; echo 1 > reward.txt", RewardOutcome.AMBIGUOUS),
+    "a folder beside a file": ("mkdir reward.json; echo 1 > reward.txt", RewardOutcome.AMBIGUOUS),
+    "a circle beside a file": ("ln -s reward.json reward.json; echo 1 > reward.txt", RewardOutcome.AMBIGUOUS),
+    "a folder with a reward in it": (
+        "mkdir reward.txt; echo 1 > reward.txt/reward.txt",
+        RewardOutcome.UNSAFE,
+    ),
+    "a link to a file": ("echo 1 > one; ln -s one reward.txt", RewardOutcome.UNSAFE),
+    "a link to nothing": ("ln -s nothing reward.txt", RewardOutcome.UNSAFE),
+    "a link to itself": ("ln -s reward.txt reward.txt", RewardOutcome.UNSAFE),
+    "a pipe": ("mkfifo reward.txt", RewardOutcome.UNSAFE),
+    "a folder that is a link": (
+        "mkdir /z; echo 1 > /z/reward.txt; cd /; rm -r /logs/verifier; ln -s /z /logs/verifier",
+        RewardOutcome.UNSAFE,
+    ),
+    "a folder above that is a link": (
+        "mkdir -p /z/verifier; echo 1 > /z/verifier/reward.txt; cd /; rm -r /logs; ln -s z /logs",
+        RewardOutcome.UNSAFE,
+    ),
+    "a folder that is a file": ("cd /; rm -r /logs/verifier; echo 1 > /logs/verifier", RewardOutcome.UNSAFE),
+    "a large file": ("head -c 70000 /dev/zero > reward.txt", RewardOutcome.TOO_LARGE),
+    "a huge hollow file": ("truncate -s 60M reward.json", RewardOutcome.TOO_LARGE),
+}
 
 
-def test_no_file_is_missing_and_other_names_are_not_looked_at() -> None:
-    assert_none(reward_from_files({"rewards.json": b'{"reward": 1}'}), RewardOutcome.MISSING)
-
-
-def test_a_folder_with_one_good_file_gives_its_reward(tmp_path: Path) -> None:
-    (tmp_path / "reward.txt").write_text("1\n")
-    (tmp_path / "test-stdout.txt").write_text("0\n")
-    assert read_reward(tmp_path).value == 1
-
-
-def test_a_folder_that_is_empty_or_absent_has_no_reward(tmp_path: Path) -> None:
-    assert_none(read_reward(tmp_path), RewardOutcome.MISSING)
-    assert_none(read_reward(tmp_path / "nowhere"), RewardOutcome.MISSING)
-
-
-def test_both_files_in_a_folder_are_ambiguous_also_where_one_is_a_link(tmp_path: Path) -> None:
-    (tmp_path / "reward.txt").write_text("0")
-    (tmp_path / "reward.json").symlink_to("nowhere")
-    assert_none(read_reward(tmp_path), RewardOutcome.AMBIGUOUS)
-
-
-@pytest.mark.parametrize("inside", [True, False])
-def test_a_link_is_never_followed(tmp_path: Path, inside: bool) -> None:
-    (tmp_path / "logs").mkdir()
-    target = tmp_path / ("logs/one" if inside else "one")
-    target.write_text("1")
-    (tmp_path / "logs/reward.txt").symlink_to(target)
-    assert_none(read_reward(tmp_path / "logs"), RewardOutcome.UNSAFE)
-
-
-def test_the_folder_itself_may_not_be_a_link(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "real/reward.txt").write_text("1")
-    (tmp_path / "logs").symlink_to("real")
-    assert_none(read_reward(tmp_path / "logs"), RewardOutcome.UNSAFE)
-
-
-def test_pipes_and_folders_are_unsafe_and_nobody_waits_for_a_writer(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "reward.txt")
-    assert_none(read_reward(tmp_path), RewardOutcome.UNSAFE)
-    (tmp_path / "b/reward.json").mkdir(parents=True)
-    assert_none(read_reward(tmp_path / "b"), RewardOutcome.UNSAFE)
-    (tmp_path / "file").write_text("1")
-    assert_none(read_reward(tmp_path / "file"), RewardOutcome.UNSAFE)
-
-
-def test_a_huge_file_is_not_read_whole(tmp_path: Path) -> None:
-    with (tmp_path / "reward.txt").open("wb") as stream:
-        stream.truncate(1 << 40)  # a terabyte of nothing
-    assert_none(read_reward(tmp_path), RewardOutcome.TOO_LARGE)
+@pytest.mark.parametrize("what", LEFT)
+def test_only_one_small_regular_file_in_a_real_folder_is_read(box: Sandbox, what: str) -> None:
+    script, outcome = LEFT[what]
+    sh(box, f"mkdir -p {LOGS}; cd {LOGS}; {script}")
+    box.stop()
+    started = time.monotonic()
+    reward = reward_in(box, LOGS)
+    if outcome is RewardOutcome.OK:
+        assert reward.value == 1
+    else:
+        assert_none(reward, outcome)
+    assert time.monotonic() - started < 20
 
 
 @given(st.binary(max_size=200), st.sampled_from(["txt", "json"]))

@@ -85,7 +85,10 @@ def test_plugins_that_cannot_be_had_stop_nothing(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("listed", "answer"),
     [
-        ("Debian Debian-Security http://s/\nDebian Debian http://m/\nDebian Debian http://n/\n", "http://m/\n"),
+        (
+            "Debian Debian-Security http://s/\nDebian Debian http://m/\nDebian Debian http://n/\n",
+            "http://m/\n",
+        ),
         ("Docker Docker http://d/\n", "none\n"),
         ("", "none\n"),
     ],

@@ -93,6 +93,20 @@ def test_no_task_holds_a_link_that_leads_out_or_in_a_circle(target: str) -> None
     assert caught.value.path == "tests/link"
 
 
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("link", "goes round in a circle"),
+        ("../tests", "goes round in a circle"),
+        ("pool", "leaves the task or goes round in a circle"),
+        ("../../x", "leaves the task;"),
+    ],
+)
+def test_a_link_that_leads_nowhere_is_told_why(target: str, said: str) -> None:
+    with pytest.raises(TaskRefused, match=said):
+        task().replace({"tests/link": TaskFile(link=target), "tests/pool": TaskFile(link="link")})
+
+
 def test_a_link_may_not_lead_out_through_another_link() -> None:
     # By name a/up is a/../x = x; really it is deep/er/../../../x, one above the task.
     with pytest.raises(TaskRefused, match="leaves the task"):

@@ -245,8 +245,10 @@ def test_no_reward_file_is_an_error_of_the_verifier(run_here: Run) -> None:
     [
         ("echo nan > reward.txt", "not a finite number"),
         ("echo 1 > reward.txt; echo '{\"reward\": 1}' > reward.json", "left both"),
-        ("ln -s /etc/hostname reward.txt", "neither"),
-        ("mkdir reward.txt", "neither"),
+        ("ln -s /etc/hostname reward.txt", "reward.txt is a link"),
+        ("mkdir reward.txt; echo 1 > reward.txt/reward.txt", "reward.txt is a folder"),
+        ("ln -s /etc/hostname reward.txt; echo '{\"reward\": 1}' > reward.json", "left both"),
+        ("cd /; rm -r /logs/verifier; mkdir /z; echo 1 > /z/reward.txt; ln -s /z /logs/verifier", "a link"),
         ("truncate -s 1G reward.txt", "larger than"),
     ],
 )
@@ -254,6 +256,15 @@ def test_an_odd_reward_is_an_error_of_the_verifier(run: Run, test: str, said: st
     trial = run(separate(f"cd /logs/verifier; {test}"), oracle)
     assert (trial.outcome, trial.reward) == (TrialOutcome.ERROR, None)
     assert said in trial.summary
+
+
+@MODES
+def test_a_working_folder_that_is_not_there_is_named(run: Run, mode: Callable[..., Task]) -> None:
+    config = {shared: SHARED, separate: SEPARATE}[mode] + '[environment]\nworkdir = "/no/such"\n'
+    trial = run(mode(**{"task.toml": config}), oracle)
+    assert trial.outcome is TrialOutcome.ERROR
+    assert trial.summary == "The solver: The working folder /no/such is not there, or cannot be entered."
+    assert [command.exit_code for command in trial.commands] == [126]
 
 
 @pytest.mark.parametrize("who", ["solver", "tests"])

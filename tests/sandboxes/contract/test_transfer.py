@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from sandboxes.base import Found, Sandbox
+from sandboxes.base import Found, Kind, Sandbox
 from sandboxes.errors import SandboxError
 from sandboxes.files import TaskFile
 from tests.sandboxes.contract.test_commands import sh
@@ -148,6 +148,25 @@ def test_what_is_found_is_a_folder_with_its_links_or_a_file_or_a_link_or_nothing
     assert box.find("/app/d/f") == Found(folder=False, files={"/app/d/f": TaskFile(b"1\n")})
     assert box.find("/app/to") == Found(folder=False, files={"/app/to": TaskFile(link="d")})
     assert (box.find("/app/pipe"), box.find("/app/no")) == (None, None)
+
+
+def test_looking_tells_what_stands_at_a_path_itself(box: Sandbox) -> None:
+    sh(box, "mkdir d; printf abc > f; ln -s f l; ln -s l2 l2; mkfifo p; truncate -s 60M huge")
+    started = time.monotonic()
+    seen = box.look(
+        ["/", *(f"/app/{name}" for name in ("d", "f", "l", "l2", "p", "huge", "no", "no/no", "f/x"))]
+    )
+    assert time.monotonic() - started < 20
+    assert {path.rpartition("/")[2]: entry.kind for path, entry in seen.items()} == {
+        "": Kind.FOLDER,
+        "d": Kind.FOLDER,
+        "f": Kind.FILE,
+        "l": Kind.LINK,
+        "l2": Kind.LINK,
+        "p": Kind.SPECIAL,
+        "huge": Kind.FILE,
+    }
+    assert (seen["/app/f"].size, seen["/app/huge"].size) == (3, 60 << 20)
 
 
 def test_excluded_files_are_left_out(box: Sandbox) -> None:
