@@ -81,7 +81,7 @@ def environment_file(request: HttpRequest, pk: int, path: str = "") -> HttpRespo
 def environment_raw(request: HttpRequest, pk: int, path: str) -> FileResponse:
     """One file, byte for byte, only ever as an attachment."""
     file = get_object_or_404(SnapshotFile, snapshot__environments=pk, path=path, link="")
-    return attachment(_blob(file.blob_id), posixpath.basename(path))
+    return attachment(io.BytesIO(_stored(file.blob_id)), posixpath.basename(path))
 
 
 @require_safe
@@ -108,7 +108,7 @@ def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
 def call_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """What a role was asked for, what it answered, and the commands that ran for it."""
     call = get_object_or_404(AgentCall.objects.select_related("attempt"), pk=pk)
-    answer = json.loads(blobs.read(call.output_id)) if call.output_id else None
+    answer = json.loads(_stored(call.output_id)) if call.output_id else None
     readable = json.dumps(answer, indent=2, ensure_ascii=False).encode() if answer else b""
     context = {
         "call": call,
@@ -122,7 +122,7 @@ def call_detail(request: HttpRequest, pk: int) -> HttpResponse:
 def command_output(request: HttpRequest, pk: int, stream: str) -> FileResponse:
     run = get_object_or_404(CommandRun, pk=pk)
     digest = run.stdout_id if stream == "stdout" else run.stderr_id
-    return attachment(_blob(digest), f"command-{pk}-{stream}.log")
+    return attachment(io.BytesIO(_stored(digest)), f"command-{pk}-{stream}.log")
 
 
 def attachment(content: Any, filename: str) -> FileResponse:
@@ -164,9 +164,7 @@ def _gates(environment: Environment) -> dict[str, Any]:
 
 def _instruction(snapshot: Snapshot) -> rendering.Shown | None:
     file = snapshot.files.filter(path="instruction.md").first()
-    return (
-        rendering.markdown(blobs.read(file.blob_id).decode("utf-8-sig", errors="replace")) if file else None
-    )
+    return rendering.markdown(_stored(file.blob_id).decode("utf-8-sig", errors="replace")) if file else None
 
 
 def _chosen(files: list[SnapshotFile], path: str) -> SnapshotFile | None:
@@ -183,17 +181,18 @@ def _shown(file: SnapshotFile | None) -> rendering.Shown | None:
         return None
     if file.link:
         return rendering.code("link", f"→ {file.link}".encode())
-    return rendering.code(file.path, blobs.read(file.blob_id))
+    return rendering.code(file.path, _stored(file.blob_id))
 
 
 def _command(run: CommandRun) -> Command:
-    stdout = rendering.output(blobs.read(run.stdout_id), run.cut)
-    stderr = rendering.output(blobs.read(run.stderr_id))
+    stdout = rendering.output(_stored(run.stdout_id), run.cut)
+    stderr = rendering.output(_stored(run.stderr_id))
     return Command(run, rendering.visible(run.command), (("stdout", stdout), ("stderr", stderr)))
 
 
-def _blob(digest: str) -> io.BytesIO:
+def _stored(digest: str) -> bytes:
+    """Stored content; what is lost is not found, rather than a page that breaks."""
     try:
-        return io.BytesIO(blobs.read(digest))
+        return blobs.read(digest)
     except blobs.BlobLost as lost:
         raise Http404 from lost

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from lineages.library import blobs
@@ -53,3 +55,11 @@ def test_a_refusal_shows_its_sentence_and_no_answer(web: Client) -> None:
     assert "no input is left" in page
     assert "No answer is stored" in page
     assert "No command ran in a sandbox for this call." in page
+
+
+def test_a_call_whose_answer_the_blob_folder_has_lost_is_not_found(web: Client) -> None:
+    digest = blobs.keep_one(b'{"summary": "only here"}')
+    made = call(output_id=digest)
+    (Path(settings.BLOBS) / digest[:2] / digest[2:]).unlink()
+
+    assert web.get(f"/calls/{made.pk}/").status_code == 404
