@@ -7,10 +7,10 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/.runtime ## Grow a lineage with no model and no services, then serve it (SERVE=0: only grow)
-	$(BIN)/python manage.py demo $(if $(filter 0,$(SERVE)),--no-serve)
+	$(BIN)/python manage.py demo $(if $(filter 0,$(SERVE)),--no-serve) $(if $(BIND),--bind $(BIND))
 
 run: .venv/.runtime ## Serve the pages and run a worker
-	$(BIN)/python manage.py serve
+	$(BIN)/python manage.py serve $(if $(BIND),--bind $(BIND))
 
 test: .venv/.dev ## Bring up what the tests need and run them all (ARGS="-k …" for some)
 	scripts/test $(ARGS)

@@ -21,7 +21,10 @@ from sandboxes.trial import Trial, TrialOutcome, oracle_without
 
 def check(subject: Subject) -> Outcome:
     if subject.plan is None or subject.parent is None:
-        return Outcome(Result.NOT_APPLICABLE, "A seed has no plan to conform to.")
+        return Outcome(
+            Result.NOT_APPLICABLE,
+            "There is no plan: a seed, or a task without its history.",
+        )
     changed = frozenset(subject.task.changed_paths(subject.parent))
     keys = {change.pair.key for change in subject.plan.changes}
     findings = [

@@ -22,7 +22,10 @@ ALLOWED_INSTRUCTIONS = frozenset({"COPY", "WORKDIR", "FROM"})
 
 def check(subject: Subject) -> Outcome:
     if subject.parent is None:
-        return Outcome(Result.NOT_APPLICABLE, "A seed has no parent.")
+        return Outcome(
+            Result.NOT_APPLICABLE,
+            "There is no parent: a seed, or a task without its history.",
+        )
     findings = [
         *_tests(subject.parent, subject.task),
         *_image(subject.parent, subject.task),

@@ -21,6 +21,7 @@ from lineages.lifecycle import Busy
 from sandboxes.errors import MachineFault, TaskRefused
 
 WRONG_PATH = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.ENOENT, errno.EISDIR, errno.ELOOP}
+INTERRUPTED = 130
 STARTED = time.monotonic()
 
 
@@ -54,6 +55,9 @@ def plain_errors() -> Iterator[None]:
     """Turn what a person must act on into one sentence and its exit code; the rest is raised."""
     try:
         yield
+    except KeyboardInterrupt:
+        print("interrupted: what was begun is kept, a worker (`make run`) goes on with it", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except (TaskRefused, FileExistsError, BlobLost) as problem:
         _fail(problem, Exit.FAILED)
     except (NoSuchEnvironment, CannotStart, AgentsError, ValueError) as problem:

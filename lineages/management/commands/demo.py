@@ -15,7 +15,7 @@ from lineages.library.importing import import_folders
 from lineages.library.models import Environment
 from lineages.management.commands._output import Exit, leave, plain_errors, progress
 from lineages.management.commands.evolve import evolutions_from, exit_code, show, tell
-from lineages.management.commands.serve import address, serve
+from lineages.management.commands.serve import address, serve, taken
 
 SEED = "log-forensics"
 GENERATIONS = 3
@@ -30,6 +30,8 @@ class Command(BaseCommand):
         parser.add_argument("--bind", type=address, default="127.0.0.1:8000", metavar="HOST:PORT")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not options["no_serve"] and taken(options["bind"]):
+            leave(Exit.MACHINE)
         progress("preparing the database")
         call_command("migrate", verbosity=0)
         with plain_errors():
@@ -47,6 +49,7 @@ class Command(BaseCommand):
             leave(code)
             return
         self.stdout.write(f"\n  http://{options['bind']}\n  login: {USER}\n  password: {fresh_password()}\n")
+        self.stdout.flush()  # whoever reads a file or a pipe needs the password while it serves
         leave(serve(options["bind"]))
 
 

@@ -138,7 +138,7 @@ def _row(evolution: Evolution, child: Environment) -> tuple[str, ...]:
     note = " provisional" if child.provisional else ""
     seconds = (child.created_at - evolution.created_at).total_seconds()
     return (
-        f"g{child.generation}",
+        child.reference.rsplit("/", 1)[-1],
         child.direction,
         f"{passed}/{len(results)} passed{note}",
         f"{child.difficulty:.1f}",

@@ -18,7 +18,7 @@ from lineages import embedded_redis, processes
 from lineages.management.commands._output import Exit, leave, progress
 
 WORKER = "celery -A envevo_site worker -B -Ofair -Q agents,sandboxes --loglevel INFO".split()
-WEB = "gunicorn envevo_site.wsgi --workers 2 --threads 4".split()
+WEB = "gunicorn envevo_site.wsgi --workers 2 --threads 4 --no-control-socket".split()
 START_SECONDS = 30
 LAST_LINES = 15
 
@@ -47,8 +47,7 @@ def serve(bind: str) -> Exit:
 
     What they say goes to files in the var folder's `logs`.
     """
-    if _answers(bind):
-        progress(f"something answers at {bind} already: stop it, or choose another place with --bind")
+    if taken(bind):
         return Exit.MACHINE
     watched: dict[str, subprocess.Popen[bytes]] = {}
     with contextlib.ExitStack() as stack:
@@ -62,6 +61,14 @@ def serve(bind: str) -> Exit:
         with contextlib.suppress(KeyboardInterrupt):
             return _watch(watched, bind)
     return Exit.WELL
+
+
+def taken(bind: str) -> bool:
+    """Whether something answers there already, which is then said."""
+    if not _answers(bind):
+        return False
+    progress(f"something answers at {bind} already: stop it, or use --bind HOST:PORT (make: BIND=)")
+    return True
 
 
 def _watch(processes: dict[str, subprocess.Popen[bytes]], bind: str) -> Exit:
@@ -114,8 +121,8 @@ def _process(name: str, module: str, *arguments: str) -> Iterator[subprocess.Pop
 
 @contextlib.contextmanager
 def _terminated_as_interrupt() -> Iterator[None]:
-    """SIGTERM ends everything in order, as Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    """SIGTERM ends everything in order, as Ctrl-C does, also where a shell's `&` had interrupts ignored."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
