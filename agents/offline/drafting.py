@@ -23,11 +23,6 @@ class Choice:
         return self.operator.direction is not Direction.LENGTH
 
 
-def key_of(choice: Choice, site: Site) -> str:
-    """The key of the pair that the choice changes or brings."""
-    return choice.subject.pair if choice.replaces else f"len:{site.ordinal}"
-
-
 def draft(brief: Brief, choices: Ordered[Choice], desk: str) -> PlanDraft:
     """The plan that makes these choices, in this order."""
     after, changes = brief.sequence, []
