@@ -50,6 +50,8 @@ class Leased(models.Model):
 
     `version` rises by one with each move; a page sends back the one it was drawn from. `takeovers` counts
     the claims of this status that ended without a word, their workers dead; a move sets it back to 0.
+    `waiting_for` says in words what a row that is put off until `retry_at` waits for; the next claim and
+    every move forget it.
     """
 
     TRANSITIONS: ClassVar[dict[str, frozenset[str]]] = {}
@@ -63,6 +65,7 @@ class Leased(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(null=True, blank=True)
     takeovers = models.PositiveSmallIntegerField(default=0)
+    waiting_for = models.CharField(max_length=200, blank=True, default="", db_default="")
 
     class Meta:
         abstract = True
@@ -135,7 +138,13 @@ def move(
     row.refresh_from_db()
 
 
-_FRESH: dict[str, Any] = {"lease_token": "", "lease_until": None, "retry_at": None, "takeovers": 0}
+_FRESH: dict[str, Any] = {
+    "lease_token": "",
+    "lease_until": None,
+    "retry_at": None,
+    "takeovers": 0,
+    "waiting_for": "",
+}
 """What a move leaves behind, whatever the row was before."""
 
 
@@ -205,7 +214,7 @@ def claim(row: Leased) -> Lease | None:
     token = uuid.uuid4().hex
     free = type(row)._default_manager.filter(type(row).claimable(), pk=row.pk)
     silent = Case(When(lease_token="", then=F("takeovers")), default=F("takeovers") + 1)
-    if not free.update(lease_token=token, lease_until=_deadline(), takeovers=silent):
+    if not free.update(lease_token=token, lease_until=_deadline(), takeovers=silent, waiting_for=""):
         return None
     row.refresh_from_db()
     return Lease(row, token)

@@ -2,6 +2,8 @@
 
 from lineages.growth.models import (
     Attempt,
+    Campaign,
+    CampaignEntry,
     Candidate,
     Evolution,
     PairBinding,
@@ -17,10 +19,13 @@ from lineages.library.models import (
     CommandRun,
     Environment,
     GateResult,
+    ImportedTask,
     Job,
     Lineage,
+    Quarantine,
     Snapshot,
     SnapshotFile,
+    Voiding,
 )
 from lineages.lifecycle import Move
 
@@ -29,19 +34,24 @@ __all__ = [
     "Attempt",
     "Audit",
     "Blob",
+    "Campaign",
+    "CampaignEntry",
     "Candidate",
     "CommandRun",
     "Environment",
     "Evolution",
     "GateResult",
+    "ImportedTask",
     "Job",
     "Lineage",
     "Move",
     "PairBinding",
     "Plan",
+    "Quarantine",
     "Recipe",
     "Review",
     "ReviewedCriterion",
     "Snapshot",
     "SnapshotFile",
+    "Voiding",
 ]

@@ -8,10 +8,15 @@ from functools import wraps
 from typing import Any, cast
 
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.views.decorators.http import require_http_methods
+
+from lineages.roles import Role, may, role_of
+
+View = Callable[..., HttpResponse]
 
 HEADERS = ("HX-Request", "HX-Boosted", "HX-History-Restore-Request")
 
@@ -48,18 +53,45 @@ def unchanged() -> HttpResponse:
     return uncached(HttpResponse(status=204))
 
 
-def posted(page_name: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
-    """A view that acts on POST; whoever only looks at its address is led to the page named `page_name`."""
+def posted(page_name: str, role: Role) -> Callable[[View], View]:
+    """A view that acts on POST for people of that role or a higher one.
 
-    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    Whoever only looks at its address is led to the page named `page_name`.
+    """
+
+    def decorate(view: View) -> View:
         @require_http_methods(["GET", "HEAD", "POST"])
         @wraps(view)
         def looked_at_or_posted(request: HttpRequest, pk: int, **kwargs: Any) -> HttpResponse:
-            return view(request, pk, **kwargs) if request.method == "POST" else redirect(page_name, pk=pk)
+            if request.method != "POST":
+                return redirect(page_name, pk=pk)
+            require(request, role)
+            return view(request, pk, **kwargs)
 
         return looked_at_or_posted
 
     return decorate
+
+
+def for_role(role: Role) -> Callable[[View], View]:
+    """A view for people of that role or a higher one, whatever the method."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            require(request, role)
+            return view(request, *args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def require(request: HttpRequest, role: Role) -> None:
+    """Raises `PermissionDenied` with the sentence that the 403 page shows."""
+    if not may(request.user, role):
+        held = role_of(request.user) or "nobody's"
+        raise PermissionDenied(f"This needs the role {role}; yours is {held}. An admin can give it to you.")
 
 
 def stamp(*facts: object) -> str:

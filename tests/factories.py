@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from agents.plan import Change, Composition, Pair, PlanDraft, Sequence
@@ -54,10 +55,15 @@ FILES = {
 GATES = ("static", "build", "oracle", "invalid_test", "rubrics")
 
 
-def user(name: str = "ada", **fields: Any) -> Any:
-    """The account of that name, made on first use; its password is its name."""
+def user(name: str = "ada", role: str = "operator", **fields: Any) -> Any:
+    """The account of that name, made on first use with that role; its password is its name."""
     known = get_user_model().objects.filter(username=name).first()
-    return known or get_user_model().objects.create_user(name, password=name, **fields)
+    if known:
+        return known
+    made = get_user_model().objects.create_user(name, password=name, **fields)
+    if role:
+        made.groups.add(Group.objects.get_or_create(name=role)[0])
+    return made
 
 
 def task(changes: Mapping[str, str | bytes | TaskFile | None] | None = None) -> Task:

@@ -43,6 +43,46 @@ class Recipe(models.Model):
         return self.approval in (self.Approval.ENVIRONMENTS, self.Approval.BOTH)
 
 
+class Campaign(Leased):
+    """Many lineages under one budget and one deadline.
+
+    Limits that are null do not bound. `cost_limit` is in US dollars of model calls, `hours_limit` in hours
+    of sandbox time, `accepted_limit` in environments. `parallel` is how many of its evolutions are open at
+    once. It is `stopped` when a limit or the deadline is reached; an operator who moves one may resume it.
+    """
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        STOPPED = "stopped"
+        FINISHED = "finished"
+        CANCELLED = "cancelled"
+
+    TRANSITIONS: ClassVar[dict[str, frozenset[str]]] = {
+        Status.RUNNING: frozenset({Status.STOPPED, Status.FINISHED, Status.CANCELLED}),
+        Status.STOPPED: frozenset({Status.RUNNING, Status.CANCELLED}),
+    }
+    WORKABLE: ClassVar[frozenset[str]] = frozenset({Status.RUNNING})
+
+    slug = models.SlugField(max_length=80, unique=True)
+    recipe = models.ForeignKey(Recipe, on_delete=models.PROTECT, related_name="campaigns")
+    generations = models.PositiveSmallIntegerField(default=1)
+    parallel = models.PositiveSmallIntegerField(default=4)
+    cost_limit = models.DecimalField(null=True, blank=True, max_digits=12, decimal_places=2)
+    hours_limit = models.FloatField(null=True, blank=True)
+    accepted_limit = models.PositiveIntegerField(null=True, blank=True)
+    deadline = models.DateTimeField(null=True, blank=True)
+    started_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
 class Evolution(Leased):
     """One try to grow a child from a parent.
 
@@ -95,6 +135,12 @@ class Evolution(Leased):
     previous = models.OneToOneField(
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="successor"
     )
+    origin = models.OneToOneField(
+        "lineages.Review", null=True, blank=True, on_delete=models.PROTECT, related_name="started"
+    )
+    campaign = models.ForeignKey(
+        Campaign, null=True, blank=True, on_delete=models.SET_NULL, related_name="evolutions"
+    )
     faults = models.PositiveSmallIntegerField(default=0)
     fault = models.TextField(blank=True)
     failed_in = models.CharField(max_length=20, blank=True)
@@ -130,6 +176,25 @@ class Evolution(Leased):
         return self.direction_order.split(",")
 
 
+class CampaignEntry(models.Model):
+    """One environment that a campaign grows from. `evolution` is its first one, once started."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="entries")
+    position = models.PositiveIntegerField()
+    environment = models.ForeignKey(Environment, on_delete=models.PROTECT, related_name="+")
+    evolution = models.OneToOneField(
+        Evolution, null=True, blank=True, on_delete=models.SET_NULL, related_name="campaign_entry"
+    )
+    note = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "environment"], name="a_campaign_grows_from_it_once"),
+            models.UniqueConstraint(fields=["campaign", "position"], name="one_entry_a_position"),
+        ]
+
+
 class Attempt(models.Model):
     """One direction inside an evolution. A closed attempt never reopens."""
 
@@ -141,6 +206,7 @@ class Attempt(models.Model):
         REFUSED = "refused", "modifier refused"
         REPAIRS_SPENT = "repairs_spent", "repairs spent"
         REJECTED = "rejected", "rejected by a person"
+        OVERRULED = "overruled", "approval overridden by a person"
         ABANDONED = "abandoned", "evolution ended"
 
     evolution = models.ForeignKey(Evolution, on_delete=models.CASCADE, related_name="attempts")
@@ -170,12 +236,18 @@ class Attempt(models.Model):
 
 
 class Plan(models.Model):
-    """One round of an attempt. `wish` is what a person asked for when they wanted this round."""
+    """One round of an attempt. `wish` is what a person asked for when they wanted this round.
+
+    `copied_from` is the plan of an earlier evolution that a person's override took up again.
+    """
 
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="plans")
     round = models.PositiveSmallIntegerField()
     draft_json = models.JSONField()
     wish = models.TextField(blank=True)
+    copied_from = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="copies"
+    )
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -188,7 +260,10 @@ class Plan(models.Model):
 
 
 class Candidate(models.Model):
-    """One revision of the child: 0 is the modifier's, n the n-th repair."""
+    """One revision of the child: 0 is the modifier's, n the n-th repair.
+
+    `copied_from` is the candidate of an earlier evolution that a person's override took up again.
+    """
 
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="candidates")
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="candidates")
@@ -199,6 +274,9 @@ class Candidate(models.Model):
     wish = models.TextField(blank=True)
     audit = models.ForeignKey(
         Audit, null=True, blank=True, on_delete=models.SET_NULL, related_name="candidates"
+    )
+    copied_from = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="copies"
     )
     created_at = models.DateTimeField(db_default=Now())
 
@@ -233,7 +311,10 @@ class PairBinding(models.Model):
 
 
 class Review(models.Model):
-    """A verdict on a plan or a candidate, by a role or by a person."""
+    """A verdict on a plan or a candidate, by a role or by a person.
+
+    A person's review that `supersedes` another is an override; a review is superseded once at most.
+    """
 
     class Decision(models.TextChoices):
         APPROVE = "approve"
@@ -251,6 +332,9 @@ class Review(models.Model):
     )
     decision = models.CharField(max_length=8, choices=Decision.choices)
     comment = models.TextField(blank=True)
+    supersedes = models.OneToOneField(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="superseded_by"
+    )
     call = models.ForeignKey(AgentCall, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
 

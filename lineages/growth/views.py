@@ -16,7 +16,8 @@ from lineages.growth.models import Evolution
 from lineages.growth.nudge import nudge
 from lineages.library.models import Environment, Lineage
 from lineages.lifecycle import Stale
-from lineages.pages import nothing_new, page, person, posted, stamp, unchanged
+from lineages.pages import for_role, nothing_new, page, person, posted, stamp, unchanged
+from lineages.roles import Role
 from lineages.templatetags.pages import words
 
 COLUMNS = (
@@ -111,6 +112,7 @@ def lineage_detail(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@for_role(Role.OPERATOR)
 def evolution_start(request: HttpRequest, pk: int) -> HttpResponse:
     """Start an evolution from an environment."""
     parent = get_object_or_404(Environment.objects.select_related("lineage"), pk=pk)
@@ -129,7 +131,7 @@ def evolution_start(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "lineages/evolution_start.html", context, status=status)
 
 
-@posted("environment_detail")
+@posted("environment_detail", Role.OPERATOR)
 def environment_verify(request: HttpRequest, pk: int) -> HttpResponse:
     """Have the gates look at an environment again; its page shows how that goes."""
     environment = get_object_or_404(Environment.objects.select_related("lineage"), pk=pk)
@@ -147,7 +149,7 @@ def evolution_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return _show(request, pk, current)
 
 
-@posted("evolution_detail")
+@posted("evolution_detail", Role.OPERATOR)
 def evolution_act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     """Cancel, pause, resume, move back: once done the fresh page, 409 where somebody was faster."""
     evolution = _evolution(pk)

@@ -13,10 +13,14 @@ from lineages.lifecycle import Leased
 
 
 class Blob(models.Model):
-    """Bytes stored once, in the blob folder, under their hex SHA-256."""
+    """Bytes stored once, in the blob folder, under their hex SHA-256.
+
+    `orphan_since`: when a sweep first saw that no row refers to them; storing the content again forgets it.
+    """
 
     digest = models.CharField(max_length=64, primary_key=True)
     size = models.PositiveBigIntegerField()
+    orphan_since = models.DateTimeField(null=True, blank=True)
 
 
 class Snapshot(models.Model):
@@ -67,7 +71,9 @@ class Environment(models.Model):
     `rarity` and `difficulty` are D_T and its terms in nats (docs/method.md) under the reference table
     whose digest is `reference_table`. `provisional`: its evidence is from a backend that does not build the
     Dockerfile. `source_digest` is Harbor's digest of the files as they were found, before anything was
-    mended on import.
+    mended on import. `quarantined` is true while a `Quarantine` of it is open; starting an evolution from
+    it, accepting a child of it and withdrawing it all update this row first, so that they never pass each
+    other unseen.
     """
 
     lineage = models.ForeignKey(Lineage, on_delete=models.CASCADE, related_name="environments")
@@ -86,6 +92,7 @@ class Environment(models.Model):
     difficulty = models.FloatField(default=0)
     reference_table = models.CharField(max_length=64, blank=True)
     provisional = models.BooleanField(default=False)
+    quarantined = models.BooleanField(default=False, db_default=False)
     warnings = models.TextField(blank=True)
     source_digest = models.CharField(max_length=64)
     created_at = models.DateTimeField(db_default=Now())
@@ -115,6 +122,35 @@ class Environment(models.Model):
     @property
     def composition(self) -> Composition:
         return Composition.model_validate(self.composition_json)
+
+
+class Quarantine(models.Model):
+    """Why an environment is held back: it, or the ancestor `origin`, was withdrawn by a person.
+
+    A held environment is not fed, stands in no new release and has no children. A person frees each one by
+    itself, with a reason.
+    """
+
+    environment = models.ForeignKey(Environment, on_delete=models.CASCADE, related_name="quarantines")
+    origin = models.ForeignKey(Environment, on_delete=models.CASCADE, related_name="held_back")
+    reason = models.TextField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+    freed_reason = models.TextField(blank=True)
+    freed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    freed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["environment", "origin"],
+                condition=models.Q(freed_at__isnull=True),
+                name="held_back_once_for_an_origin",
+            )
+        ]
 
 
 class Audit(Leased):
@@ -168,6 +204,24 @@ class GateResult(models.Model):
             )
         ]
         ordering = ["id"]
+
+
+class Voiding(models.Model):
+    """A person's word that a gate's failure under this key does not stand, with the reason.
+
+    It holds for the key alone: once anything that the answer depended on changes, the gate decides again.
+    """
+
+    gate = models.CharField(max_length=40)
+    key = models.CharField(max_length=64)
+    result = models.ForeignKey(GateResult, on_delete=models.CASCADE, related_name="voidings")
+    reason = models.TextField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["gate", "key"], name="a_failure_is_voided_once")]
 
 
 class AgentCall(models.Model):
@@ -250,3 +304,27 @@ class Job(Leased):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
     created_at = models.DateTimeField(db_default=Now())
+    upload = models.CharField(max_length=200, blank=True)
+    """The uploaded file in the uploads folder that an `import` job reads."""
+
+
+class ImportedTask(models.Model):
+    """What became of one task that an import job found."""
+
+    class Outcome(models.TextChoices):
+        IMPORTED = "imported"
+        UNCHANGED = "unchanged", "already there"
+        REFUSED = "refused"
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="tasks")
+    path = models.CharField(max_length=1024)
+    outcome = models.CharField(max_length=12, choices=Outcome.choices)
+    environment = models.ForeignKey(
+        Environment, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    reason = models.TextField(blank=True)
+    warnings = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["job", "path"], name="a_task_is_counted_once")]

@@ -19,6 +19,7 @@ from lineages.lifecycle import Stale
 from lineages.pages import page, person, posted
 from lineages.review.decisions import decide_candidate, decide_plan
 from lineages.review.forms import DecisionForm
+from lineages.roles import Role
 from lineages.templatetags.pages import since, words
 
 Page = Callable[..., HttpResponse]
@@ -34,7 +35,7 @@ def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return _plan_page(request, _plan(pk))
 
 
-@posted("plan_detail")
+@posted("plan_detail", Role.REVIEWER)
 def plan_decide(request: HttpRequest, pk: int, decision: str) -> HttpResponse:
     """Approve, reject or ask for changes; bound to the version that the page was drawn from."""
     return _decided(request, _plan(pk), decision, decide_plan, _plan_page)
@@ -45,7 +46,7 @@ def candidate_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return _candidate_page(request, _candidate(pk))
 
 
-@posted("candidate_detail")
+@posted("candidate_detail", Role.REVIEWER)
 def candidate_decide(request: HttpRequest, pk: int, decision: str) -> HttpResponse:
     """Sign off, reject or ask for changes; bound to the version that the page was drawn from."""
     return _decided(request, _candidate(pk), decision, decide_candidate, _candidate_page)

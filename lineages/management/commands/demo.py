@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
@@ -16,6 +17,7 @@ from lineages.library.models import Environment
 from lineages.management.commands._output import Exit, leave, plain_errors, progress
 from lineages.management.commands.evolve import evolutions_from, exit_code, show, tell
 from lineages.management.commands.serve import address, serve, taken
+from lineages.roles import Role
 
 SEED = "log-forensics"
 GENERATIONS = 3
@@ -68,6 +70,7 @@ def fresh_password() -> str:
     """Give the demo user a new random password."""
     password = secrets.token_urlsafe(9)
     user, _ = get_user_model().objects.get_or_create(username=USER, defaults={"is_staff": True})
+    user.groups.add(Group.objects.get(name=Role.ADMIN))
     user.set_password(password)
     user.save(update_fields=["password"])
     return password
