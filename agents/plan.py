@@ -90,6 +90,13 @@ class PlanDraft(Record):
     summary: str
     rationale: str
 
+    @property
+    def is_span(self) -> bool:
+        """Whether the changed pairs stand next to each other in the child's sequence; true of none."""
+        changed = {change.pair.key for change in self.changes}
+        places = [at for at, key in enumerate(self.after.keys()) if key in changed]
+        return not places or places[-1] - places[0] == len(places) - 1
+
 
 class Requirement(Record):
     """One thing the instruction asks for beyond the seed's own text. `key` is the pair it belongs to."""

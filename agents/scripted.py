@@ -126,6 +126,11 @@ def clumsy() -> Script:
     return Script(propose=propose, review=review, build=build)
 
 
+def picky() -> Script:
+    """Rejects every plan it is shown: for tests in which a person knows better."""
+    return Script(review=lambda brief, plan: REJECT)
+
+
 def break_one(order: BuildOrder) -> Built:
     """The child of `build_one` with a unit that can never pass."""
     built = build_one(order)

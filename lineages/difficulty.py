@@ -9,7 +9,8 @@ tools only. It holds no descendants and knows no model. The estimator is `counts
     ν = −ln[(n(c,g) + 5·p0(c)) / (n(g) + 5)]      p0(c) = (n(c) + 1) / (N + V + 1)
     ρ = −ln[(n(κ,c) + 5·p1(κ)) / (n(c) + 5)]      p1(κ) = (n(κ) + ½) / (Nκ + ½(Vκ + 1))
 
-A scenario's class c is the nearest shipped centroid by cosine, `unseen` below 0.35; κ is a pair's tool.
+A scenario's class c is the nearest shipped centroid by the cosine of their word counts, `unseen` below
+0.35; κ is a pair's tool.
 """
 
 from __future__ import annotations
@@ -17,18 +18,16 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
-
-from sklearn.feature_extraction.text import HashingVectorizer
 
 from agents.plan import Direction, Pair, Sequence
 
 REFERENCE = Path(__file__).parent / "reference"
-WORDS = HashingVectorizer(analyzer="word", norm="l2", alternate_sign=False)
+WORD = re.compile(r"\w\w+")
 UNSEEN = "unseen"
 NEAREST = 0.35
 LEAST_RISE = 0.1
@@ -74,14 +73,13 @@ class Reference:
 
     def classify(self, scenario: str) -> str:
         """The nearest scenario class, or `UNSEEN`."""
-        closeness = (self._vectors @ WORDS.transform([scenario]).T).toarray().ravel()
-        best = int(closeness.argmax())
-        return self.centroids[best][0] if closeness[best] >= NEAREST else UNSEEN
+        words = _words(scenario)
+        near, place = max((_cosine(words, each), -place) for place, each in enumerate(self._vectors))
+        return self.centroids[-place][0] if near >= NEAREST else UNSEEN
 
     @cached_property
-    def _vectors(self) -> Any:
-        """The centroids as a sparse matrix, a row of length 1 for each."""
-        return WORDS.transform([words for _, words in self.centroids])
+    def _vectors(self) -> tuple[Counter[str], ...]:
+        return tuple(_words(words) for _, words in self.centroids)
 
     def _sum(self, *, domain: str = "", scenario: str = "", tool: str = "") -> int:
         return sum(
@@ -89,6 +87,20 @@ class Reference:
             for (g, c, k), count in self.joint.items()
             if domain in ("", g) and scenario in ("", c) and tool in ("", k)
         )
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(WORD.findall(text.lower()))
+
+
+def _cosine(one: Counter[str], other: Counter[str]) -> float:
+    """Of two word counts; 0 where one of them is empty."""
+    lengths = math.sqrt(_dot(one, one) * _dot(other, other))
+    return _dot(one, other) / lengths if lengths else 0.0
+
+
+def _dot(one: Counter[str], other: Counter[str]) -> int:
+    return sum(count * other[word] for word, count in one.items())
 
 
 def difficulty(sequence: Sequence, domain: str, reference: Reference) -> Difficulty:

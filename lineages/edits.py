@@ -104,11 +104,5 @@ _RULES = {Direction.LENGTH: _length, Direction.SCENARIO: _scenario, Direction.SK
 def _broken_effort(plan: PlanDraft) -> Iterator[str]:
     if plan.effort is Effort.LOW and len(plan.changes) > 1:
         yield f"low effort changes one pair, the plan changes {len(plan.changes)}"
-    if plan.effort is Effort.HIGH and not _contiguous(plan):
+    if plan.effort is Effort.HIGH and not plan.is_span:
         yield "high effort changes one contiguous span, but unchanged pairs lie between the changes"
-
-
-def _contiguous(plan: PlanDraft) -> bool:
-    changed = {change.pair.key for change in plan.changes}
-    places = [place for place, key in enumerate(plan.after.keys()) if key in changed]
-    return not places or places[-1] - places[0] == len(places) - 1

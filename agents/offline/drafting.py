@@ -80,10 +80,3 @@ def _reason(brief: Brief, choice: Choice, change: Change) -> str:
     if brief.direction is Direction.SCENARIO:
         return f"{old.target}: “{old.scenario}” becomes “{change.pair.scenario}”, with the same skill on top."
     return f"{old.target}: “{old.skill}” ({old.tool}) becomes “{change.pair.skill}” ({change.pair.tool})."
-
-
-def is_span(plan: PlanDraft) -> bool:
-    """Whether the changed pairs stand next to each other in the child's sequence."""
-    changed = {change.pair.key for change in plan.changes}
-    places = [at for at, pair in enumerate(plan.after.pairs) if pair.key in changed]
-    return bool(places) and places[-1] - places[0] + 1 == len(places)

@@ -110,7 +110,7 @@ class Operator(ABC):
 
     @abstractmethod
     def requirement(self, subject: Subject, site: Site) -> str:
-        """One short sentence for the instruction."""
+        """One short sentence for the instruction, whose words are few; all else stands in the note."""
 
     @abstractmethod
     def pair(self, old: Pair | None, subject: Subject, variant: Variant, site: Site) -> Pair:
@@ -162,7 +162,7 @@ class Obstacle(Operator):
         return ""
 
     def requirement(self, subject: Subject, site: Site) -> str:
-        return f"Restore `{subject.path}` byte for byte as `{site.note}` says."
+        return f"Restore `{subject.path}`: see `{site.note}`."
 
     def pair(self, old: Pair | None, subject: Subject, variant: Variant, site: Site) -> Pair:
         if old is None:
@@ -314,7 +314,7 @@ class Dependent(Operator):
         return f"{site.folder}.{self.suffix}"
 
     def requirement(self, subject: Subject, site: Site) -> str:
-        return f"Then write `{self.made(subject, site)}` as `{site.note}` says."
+        return f"Write `{self.made(subject, site)}`: see `{site.note}`."
 
     def pair(self, old: Pair | None, subject: Subject, variant: Variant, site: Site) -> Pair:
         return Pair(

@@ -9,7 +9,7 @@ from functools import cache
 from random import Random
 
 from agents.offline.compose import without_history
-from agents.offline.drafting import Choice, draft, is_span
+from agents.offline.drafting import Choice, draft
 from agents.offline.families import families
 from agents.offline.objects import subjects
 from agents.offline.reading import desk, read_task
@@ -88,7 +88,7 @@ def _plan(brief: Brief, choices: list[Choice], rng: Random) -> PlanDraft | None:
     for count in sorted(COUNTS[brief.effort], key=lambda _: rng.random()) + [1]:
         for picked in _picks(choices, count):
             plan = draft(brief, picked, folder)
-            if signature(plan) not in seen and (brief.effort is not Effort.HIGH or is_span(plan)):
+            if signature(plan) not in seen and (brief.effort is not Effort.HIGH or plan.is_span):
                 return plan
     return None
 

@@ -15,7 +15,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from agents.offline.arguments import Effects, effects
-from agents.offline.vocabulary import PYTHON, SHELLS, WRAPPERS
+from agents.offline.vocabulary import DESTINATION_LAST, PYTHON, SHELLS, WRAPPERS
 from agents.offline.words import Words, command_words, expand, is_glob, text
 
 LANGUAGE = Language(tree_sitter_bash.language())
@@ -253,9 +253,22 @@ class Script:
 
     def _note(self, name: str, arguments: tuple[str | None, ...], heredoc: str | None) -> None:
         found: Effects = effects(name, arguments, heredoc, self)
+        copies = self._copied_scripts(arguments) if name in DESTINATION_LAST else {}
         self.commands.append(Command(name, self.block, found.reads, found.writes, found.removes, found.known))
         self._wrote(found.writes)
+        self.scripts.update(copies)
         self.files.difference_update(found.removes)
+
+    def _copied_scripts(self, arguments: tuple[str | None, ...]) -> dict[str, str]:
+        """What a copy brings to where a later command may run it, its last word a folder or not."""
+        paths = [self.absolute(word) for word in arguments if word and not word.startswith("-")]
+        found: dict[str, str] = {}
+        for source in filter(None, paths[:-1]):
+            for path, script in self.scripts.items():
+                if paths[-1] and (path == source or path.startswith(source + "/")):
+                    landed = paths[-1] + path[len(source) :]
+                    found[landed] = found[f"{paths[-1]}/{path[source.rfind('/') + 1 :]}"] = script
+        return found
 
     def _wrote(self, paths: list[str]) -> None:
         self.files.update(paths)

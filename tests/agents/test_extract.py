@@ -181,6 +181,31 @@ def test_the_scripts_own_folder_is_known(line: str) -> None:
     assert read_task(task).complete
 
 
+COPIES = (
+    "cp /solution/s.py /app/work.py\npython3 /app/work.py",
+    "cp -f /solution/s.py /app/\ncd /app && python3 s.py",
+    "cp -r /solution/lib /srv/lib\npython3 /srv/lib/s.py",
+    "cp -r /solution/lib /opt\npython3 /opt/lib/s.py",
+    'install -m 755 "$(dirname "$0")/s.py" /usr/local/bin/work\npython3 /usr/local/bin/work',
+)
+
+
+@pytest.mark.parametrize("lines", COPIES)
+def test_a_program_is_known_where_the_solution_copies_it(lines: str) -> None:
+    program = "open('/app/totals.txt', 'w').write(open('/app/data/orders.csv').read())\n"
+    files = {"solution/solve.sh": f"#!/bin/bash\n{lines}\n"}
+    task = regions({**files, "solution/s.py": program, "solution/lib/s.py": program})
+
+    assert inputs(task) == [(ORDERS, "python3")]
+    assert TOTALS in read_task(task).outputs
+
+
+def test_a_copied_program_that_is_written_over_is_not_known_any_more() -> None:
+    lines = "cp /solution/s.py /app/s.py\nsort names > /app/s.py\npython3 /app/s.py"
+    program = "open('/app/data/orders.csv')\n"
+    assert inputs(regions({"solution/solve.sh": f"#!/bin/bash\n{lines}\n", "solution/s.py": program})) == []
+
+
 @pytest.mark.parametrize("first", ["#!/bin/bash", "#!/usr/bin/env bash", "#!/bin/sh -e", "set -e"])
 def test_the_seeds_own_script_is_found_behind_its_step(first: str) -> None:
     parent = Grown.seed(regions({"solution/solve.sh": SOLVE.replace("#!/bin/bash", first)}))
