@@ -21,23 +21,28 @@ def open_backend(
 ) -> Backend:
     """The backend called `name`; "auto" is docker where its engine answers, else bubblewrap.
 
-    `instance` names this installation in labels; `folder` is where bubblewrap keeps its sandboxes;
+    `instance` names this installation in labels; `folder` is where a backend keeps what is its own;
     `docker_host` is the engine's address, the usual socket if empty. A backend of somebody else's is an
     entry point of the group `envevo.backends`, called with the same keywords. Raises `MachineFault` when a
     named backend cannot work here (never falling back to another), `ValueError` for an unknown name.
     """
     if name == "auto":
-        backend = _docker(instance, docker_host, build_network)
+        backend = _docker(instance, folder, docker_host, build_network)
         return backend if _answers(backend) else _checked(_bubblewrap(folder))
     if name == "docker":
-        return _checked(_docker(instance, docker_host, build_network))
+        return _checked(_docker(instance, folder, docker_host, build_network))
     if name == "bubblewrap":
         return _checked(_bubblewrap(folder))
     return _checked(_foreign(name, instance, folder))
 
 
-def _docker(instance: str, docker_host: str, build_network: bool) -> Backend:
-    return DockerBackend(instance=instance, address=docker_host or DOCKER_SOCKET, build_network=build_network)
+def _docker(instance: str, folder: Path, docker_host: str, build_network: bool) -> Backend:
+    return DockerBackend(
+        instance=instance,
+        address=docker_host or DOCKER_SOCKET,
+        folder=folder,
+        build_network=build_network,
+    )
 
 
 def _bubblewrap(folder: Path) -> Backend:

@@ -14,6 +14,9 @@ from typing import Protocol
 
 from sandboxes.files import TaskFile
 
+RECENT_SECONDS = 600.0
+"""Between its build and its first sandbox an image looks unused."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -189,3 +192,13 @@ class Backend(Protocol):
 
     def sweep(self, is_live: Callable[[Mapping[str, str]], bool]) -> int:
         """Remove this installation's sandboxes whose labels are no longer live; returns how many."""
+
+    def room(self) -> int | None:
+        """Free bytes where images and sandboxes are kept; None where that cannot be told from here."""
+
+    def trim(self, *, keep: int, floor: int, unused_for: float = RECENT_SECONDS) -> int:
+        """Remove this installation's least recently used images; returns the bytes they took.
+
+        It goes on while they take more than `keep` bytes or `room` is below `floor`. An image in use, or used
+        in the last `unused_for` seconds, stays. What was removed is built again when it is needed.
+        """

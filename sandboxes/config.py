@@ -20,6 +20,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -98,9 +99,13 @@ class TaskInfo(_Table):
         return value
 
 
+NetworkMode = Literal["public", "no-network", "allowlist"]
+
+
 class AgentConfig(_Table):
     timeout_sec: Seconds | None = None
     user: User | None = None
+    network_mode: NetworkMode | None = None
 
 
 class EnvironmentConfig(_Table):
@@ -113,10 +118,13 @@ class EnvironmentConfig(_Table):
     memory_mb: Mebibytes | None = None
     storage_mb: Mebibytes | None = None
     gpus: Annotated[int, BeforeValidator(_no_bool)] | None = None
+    gpu_types: tuple[str, ...] | None = None
+    tpu: Mapping[str, Any] | None = None
+    skills_dir: str | None = None
     env: Variables = Field(default_factory=dict)
     workdir: str | None = None
     user: User | None = None
-    network_mode: Literal["public", "no-network", "allowlist"] = "public"
+    network_mode: NetworkMode = "public"
     healthcheck: Mapping[str, Any] | None = None
     mcp_servers: tuple[Mapping[str, Any], ...] = ()
 
@@ -145,11 +153,12 @@ class EnvironmentConfig(_Table):
             raise ValueError(f"os = {value!r} is not supported, only Linux containers are")
         return "linux"
 
-    @field_validator("gpus")
+    @field_validator("gpus", "gpu_types", "tpu")
     @classmethod
-    def _needs_no_gpu(cls, value: int | None) -> int | None:
+    def _needs_no_accelerator(cls, value: object, info: ValidationInfo) -> object:
         if value:
-            raise ValueError("tasks that need a GPU are not supported")
+            kind = "TPU" if info.field_name == "tpu" else "GPU"
+            raise ValueError(f"tasks that need a {kind} are not supported")
         return value
 
 
@@ -157,6 +166,7 @@ class VerifierConfig(_Table):
     timeout_sec: Seconds = 600.0
     env: Variables = Field(default_factory=dict)
     user: User | None = None
+    network_mode: NetworkMode | None = None
     environment_mode: Literal["shared", "separate"] | None = None
     environment: EnvironmentConfig | None = None
     collect: tuple[Mapping[str, Any], ...] = ()
@@ -231,6 +241,7 @@ def parse_config(data: bytes, path: str) -> TaskConfig:
     where that can be found.
     """
     text = decode(data, path)
+    _check_size(path, text)
     try:
         raw = tomllib.loads(text)
     except RecursionError:
@@ -242,6 +253,21 @@ def parse_config(data: bytes, path: str) -> TaskConfig:
         return TaskConfig.model_validate(raw)
     except ValidationError as error:
         raise _bad_value(path, text, error) from None
+
+
+MAX_CHARACTERS = 1024 * 1024
+MAX_PARTS = 100
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*){{{MAX_PARTS}}}")
+
+
+def _check_size(path: str, text: str) -> None:
+    """Reading takes the square of a key's parts; no honest file comes near these."""
+    if len(text) > MAX_CHARACTERS:
+        raise TaskRefused(path, f"this file has more than {MAX_CHARACTERS:,} characters")
+    if found := _LONG_KEY.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise TaskRefused(path, f"a key of more than {MAX_PARTS} parts", line)
 
 
 def decode(data: bytes, path: str) -> str:

@@ -17,6 +17,7 @@ FOLDERS = ("environment", "tests", "solution", "steps")
 GITIGNORE = ".gitignore"
 HARBORIGNORE = ".harborignore"
 DEFAULT_IGNORES = ("__pycache__/", "*.pyc", ".DS_Store", "*.swp", "*.swo", "*~")
+_DEFAULT = PathSpec.from_lines("gitignore", DEFAULT_IGNORES)
 
 
 def content_digest(files: Mapping[str, TaskFile]) -> str:
@@ -74,8 +75,7 @@ def _is_publishable(path: str) -> bool:
 def package_ignores(files: Mapping[str, TaskFile]) -> PathSpec[Any]:
     """The task's `.gitignore`, or Harbor's default rules where there is none."""
     target = follow(files, GITIGNORE) or ""
-    lines = _lines(GITIGNORE, files[target]) if target in files else DEFAULT_IGNORES
-    return PathSpec.from_lines("gitignore", lines)
+    return PathSpec.from_lines("gitignore", _lines(GITIGNORE, files[target])) if target in files else _DEFAULT
 
 
 def _lines(path: str, file: TaskFile) -> list[str]:

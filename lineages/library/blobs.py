@@ -5,15 +5,25 @@ A file is complete before it has its name, and is never changed afterwards, so r
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
 import tempfile
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
 
 from lineages.library.models import Blob
+
+WRITERS = 8
+UNFINISHED = ".unfinished-"
+
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class BlobLost(Exception):
@@ -21,17 +31,54 @@ class BlobLost(Exception):
 
 
 def keep(contents: Iterable[bytes]) -> list[str]:
-    """Store each content; returns the hex SHA-256 digests in the same order. Safe to repeat and to race."""
-    sizes: dict[str, int] = {}
-    digests = []
+    """Store each content; returns the hex SHA-256 digests in the same order. Safe to repeat and to race.
+
+    The rows come first: from then on no collection takes the files.
+    """
+    digests, once = [], {}
     for data in contents:
         digest = hashlib.sha256(data).hexdigest()
         digests.append(digest)
-        if digest not in sizes:
-            sizes[digest] = len(data)
-            _write_once(_place(digest), data)
-    Blob.objects.bulk_create([Blob(digest=d, size=s) for d, s in sizes.items()], ignore_conflicts=True)
+        once[digest] = data
+    _claim({digest: len(data) for digest, data in once.items()})
+    with ThreadPoolExecutor(WRITERS) as writers:  # a disk takes many waits for it as one
+        written = set(writers.map(_write_once, map(_place, once), once.values()))
+        list(writers.map(_settle, written - {None}))
     return digests
+
+
+def _claim(sizes: Mapping[str, int]) -> None:
+    """Make sure of the rows, and that none is an orphan, which a collection might remove just now."""
+    rows = Blob.objects.filter(digest__in=list(sizes))
+    while True:
+        missing = [Blob(digest=digest, size=sizes[digest]) for digest in sorted(sizes)]
+        Blob.objects.bulk_create(missing, ignore_conflicts=True)
+        wanted = rows.filter(orphan_since=None).count()
+        if wanted == len(sizes):
+            return
+        rows.filter(orphan_since__isnull=False).update(orphan_since=None)
+
+
+def remove(digest: str) -> None:
+    """Delete the file of a blob whose row is being deleted by this transaction."""
+    _place(digest).unlink(missing_ok=True)
+
+
+def files(*, left_for: timedelta) -> Iterator[dict[str, int]]:
+    """The folder's contents, part by part, as digests with sizes.
+
+    Files that a writer left half-written so long ago are removed.
+    """
+    before = time.time() - left_for.total_seconds()
+    for part in sorted(Path(settings.BLOBS).glob("[0-9a-f][0-9a-f]")):
+        found = {}
+        for entry in os.scandir(part):
+            with contextlib.suppress(FileNotFoundError):  # finished, or removed, just now
+                if _DIGEST.fullmatch(part.name + entry.name):
+                    found[part.name + entry.name] = entry.stat().st_size
+                elif entry.name.startswith(UNFINISHED) and entry.stat().st_mtime < before:
+                    os.unlink(entry.path)
+        yield found
 
 
 def keep_one(data: bytes) -> str:
@@ -53,11 +100,12 @@ def _place(digest: str) -> Path:
     return Path(settings.BLOBS) / digest[:2] / digest[2:]
 
 
-def _write_once(place: Path, data: bytes) -> None:
+def _write_once(place: Path, data: bytes) -> Path | None:
+    """The folder that has a new name in it now, if it has."""
     if place.exists() and place.read_bytes() == data:
-        return  # a damaged one is written anew
+        return None  # a damaged one is written anew
     place.parent.mkdir(parents=True, exist_ok=True)
-    handle, unfinished = tempfile.mkstemp(dir=place.parent, prefix=".unfinished-")
+    handle, unfinished = tempfile.mkstemp(dir=place.parent, prefix=UNFINISHED)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -67,3 +115,13 @@ def _write_once(place: Path, data: bytes) -> None:
     except BaseException:
         os.unlink(unfinished)
         raise
+    return place.parent
+
+
+def _settle(folder: Path) -> None:
+    """Have the names in a folder outlive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

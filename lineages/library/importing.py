@@ -1,37 +1,59 @@
-"""Taking tasks in: each found folder is imported, unchanged or refused, and counted as one of the three."""
+"""Taking tasks in: each found task is imported, unchanged or refused, and counted as one of the three.
+
+Tasks are stored in batches, a transaction each: their content is in the blob folder, safe from a power
+cut, before the rows that refer to it. Where a batch does not come through, its tasks are stored one by
+one, so that one of them never keeps the others out.
+"""
 
 from __future__ import annotations
 
-import itertools
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from django.db import DatabaseError, IntegrityError, transaction
-from django.utils.text import slugify
+from django.db import DatabaseError, DataError, IntegrityError, transaction
 
-from agents.authors import author
-from agents.plan import Composition, Pair, Sequence
-from lineages import difficulty
-from lineages.library.models import Environment, Lineage
-from lineages.library.snapshots import store
+from lineages.library.models import Environment
+from lineages.library.planting import Seedling, grown, plant_all, seeds_of
+from lineages.library.snapshots import keep_files
+from lineages.library.sources import Source, sources
 from sandboxes.errors import TaskRefused
-from sandboxes.intake import Intake, find_tasks, read_folder
 from sandboxes.task import Task
-from sandboxes.text import clean
 
 RACES = 10
-LONGEST_TITLE, LONGEST_SOURCE = 200, 500
+BATCH_TASKS = 100
+BATCH_BYTES = 32 * 1024 * 1024
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Imported:
+    """A task that is a seed now (`new`) or was one already. Small, since a run has tens of thousands."""
+
     path: Path
-    environment: Environment
+    pk: int
+    reference: str
+    digest: str
     warnings: tuple[str, ...] = ()
+    new: bool = True
+
+    @property
+    def environment(self) -> Environment:
+        return Environment.objects.select_related("lineage", "snapshot").get(pk=self.pk)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    path: Path
+    refusal: TaskRefused
+
+
+Outcome = Imported | Refused
+Fence = Callable[[], AbstractContextManager[object]]
+Record = Callable[[Sequence[Outcome]], None]
 
 
 @dataclass
@@ -46,113 +68,112 @@ class Report:
     def found(self) -> int:
         return len(self.imported) + len(self.unchanged) + len(self.refused)
 
+    def add(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Refused):
+            self.refused.append((outcome.path, outcome.refusal))
+        else:
+            (self.imported if outcome.new else self.unchanged).append(outcome)
 
-def import_folders(paths: list[Path]) -> Report:
+
+def import_folders(paths: Iterable[Path]) -> Report:
     """Import every task at or below the paths. A path that holds none is refused by that reason."""
     report = Report()
-    for path in paths:
-        tasks = find_tasks(path) if path.is_dir() else []
-        if not tasks:
-            report.refused.append((path, TaskRefused(str(path), _nothing_there(path))))
-        for folder in tasks:
-            _import_one(folder, report)
+    for outcome in import_paths(paths):
+        report.add(outcome)
     return report
 
 
-def _nothing_there(path: Path) -> str:
-    if not path.exists():
-        return "there is no such folder"
-    return "no task in it: a task is a folder with a task.toml" if path.is_dir() else "not a folder"
+def import_paths(paths: Iterable[Path]) -> Iterator[Outcome]:
+    """The same, an outcome at a time and in the order in which the tasks are found."""
+    return take_in(source for path in paths for source in sources(path))
 
 
-def _import_one(folder: Path, report: Report) -> None:
+def _no_record(outcomes: Sequence[Outcome]) -> None:
+    """Nothing beyond the seeds themselves is to be stored."""
+
+
+def take_in(
+    found: Iterable[Source], *, fence: Fence = transaction.atomic, record: Record = _no_record
+) -> Iterator[Outcome]:
+    """Store the tasks, and give an outcome for each once it is committed.
+
+    `fence` opens the transaction of a batch; `record` is called in it with the batch's outcomes. Raises
+    `OSError` and `DatabaseError` where the disk or the database is to blame and no task is.
+    """
+    for batch in _batches(found):
+        yield from _store(batch, fence, record)
+
+
+_Read = Seedling | Refused
+
+
+def _batches(found: Iterable[Source]) -> Iterator[list[_Read]]:
+    batch: list[_Read] = []
+    size = 0
+    for source in found:
+        read = _read(source)
+        batch.append(read)
+        if isinstance(read, Seedling):
+            size += sum(len(file.data) for file in read.task.files.values())
+        if len(batch) >= BATCH_TASKS or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _read(source: Source) -> _Read:
     try:
-        _take_in(folder, report)
+        return grown(source.read(), source)
     except TaskRefused as refusal:
-        report.refused.append((folder, refusal))
+        return Refused(source.path, refusal)
     except (OSError, DatabaseError):
         raise  # the disk or the database: no task is to blame
     except Exception as problem:
-        log.exception("%s could not be taken in", folder)
+        log.exception("%s could not be taken in", source.path)
         reason = f"it cannot be taken in ({type(problem).__name__}: {problem})"
-        report.refused.append((folder, TaskRefused(str(folder), reason)))
+        return Refused(source.path, TaskRefused(str(source.path), reason))
 
 
-def _take_in(folder: Path, report: Report) -> None:
-    """Raises `TaskRefused`."""
-    intake = read_folder(folder)
+def _store(batch: list[_Read], fence: Fence, record: Record) -> list[Outcome]:
+    try:
+        return _store_at_once(batch, fence, record)
+    except DatabaseError as problem:
+        log.info("a batch of %d tasks is stored one by one: %s", len(batch), problem)
+    return [_store_one(read, fence, record) for read in batch]
+
+
+def _store_one(read: _Read, fence: Fence, record: Record) -> Outcome:
+    """Tried again where another import took the name, or the same task, just now."""
     for tries_left in reversed(range(RACES)):
-        known = _seed_of(intake.task)
-        if known:
-            report.unchanged.append(Imported(folder, known))
-            return
         try:
-            environment = plant(intake, folder.name, source=str(folder))
-        except IntegrityError:  # another import took the name, or the same task, just now: look again
-            if not tries_left:
+            return _store_at_once([read], fence, record)[0]
+        except (IntegrityError, DataError) as problem:
+            if isinstance(read, Refused):
                 raise
-        else:
-            report.imported.append(Imported(folder, environment, tuple(intake.warnings)))
-            return
+            if isinstance(problem, DataError) or not tries_left:
+                reason = f"the database does not take it ({problem})"
+                return _store_one(Refused(read.path, TaskRefused(str(read.path), reason)), fence, record)
+    raise AssertionError("unreachable: the last try returns or raises")
 
 
-def _seed_of(task: Task) -> Environment | None:
-    return (
-        Environment.objects.select_related("lineage")
-        .filter(snapshot__digest=task.digest, generation=0)
-        .first()
+def _store_at_once(batch: Sequence[_Read], fence: Fence, record: Record) -> list[Outcome]:
+    seedlings = [read for read in batch if isinstance(read, Seedling)]
+    known = seeds_of(one.task for one in seedlings)
+    missing: list[Task] = list(
+        {one.task.digest: one.task for one in seedlings if one.digest not in known}.values()
     )
-
-
-def plant(intake: Intake, name: str, *, source: str) -> Environment:
-    """A new lineage with this task as its generation 0, in one transaction."""
-    task = intake.task
-    domain = domain_of(task)
-    sequence = _storable(author("offline").extractor.extract(task))
-    measured = difficulty.difficulty(sequence, domain, difficulty.shipped())
-    with transaction.atomic():
-        lineage = Lineage.objects.create(
-            slug=_free_slug(name),
-            title=clean(task.config.task_name or name)[:LONGEST_TITLE],
-            domain=domain,
-            source=clean(source)[-LONGEST_SOURCE:],
-        )
-        return Environment.objects.create(
-            lineage=lineage,
-            snapshot=store(task),
-            generation=0,
-            sequence_json=sequence.model_dump(),
-            composition_json=Composition().model_dump(),
-            length=measured.length,
-            novelty=measured.novelty,
-            rarity=measured.rarity,
-            difficulty=measured.total,
-            reference_table=difficulty.shipped().digest,
-            warnings="\n".join(intake.warnings),
-            source_digest=intake.source_digest,
-        )
-
-
-def domain_of(task: Task) -> str:
-    """g: the task's category in words, `general` where it has none."""
-    category = task.config.category or "general"
-    return clean(category).replace("-", " ").replace("_", " ").lower()[:80]
-
-
-def _storable(sequence: Sequence) -> Sequence:
-    """A script may hold a NUL, which PostgreSQL keeps in no text."""
-    pairs = ({name: clean(text) for name, text in pair} for pair in sequence.pairs)
-    return Sequence(pairs=tuple(map(Pair.model_validate, pairs)))
-
-
-def _free_slug(name: str) -> str:
-    wanted = slugify(name)[:70] or "task"
-    for slug in _candidates(wanted):
-        if not Lineage.objects.filter(slug=slug).exists():
-            return slug
-    raise AssertionError("unreachable: the candidates do not end")
-
-
-def _candidates(wanted: str) -> Iterator[str]:
-    yield wanted
-    yield from (f"{wanted}-{number}" for number in itertools.count(2))
+    kept = keep_files(missing)
+    with fence():
+        seeds, new = plant_all(seedlings, kept)
+        outcomes: list[Outcome] = []
+        for read in batch:
+            if isinstance(read, Refused):
+                outcomes.append(read)
+                continue
+            seed = seeds[read.digest]
+            fresh = read is new.get(read.digest)
+            warnings = read.warnings if fresh else ()
+            outcomes.append(Imported(read.path, seed.pk, seed.reference, read.digest, warnings, fresh))
+        record(outcomes)
+    return outcomes

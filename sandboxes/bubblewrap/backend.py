@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import secrets
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sandboxes import dockerfile
-from sandboxes.base import Image, Limits, Sandbox
+from sandboxes.base import RECENT_SECONDS, Image, Limits, Sandbox
 from sandboxes.bubblewrap.box import BubblewrapSandbox
 from sandboxes.bubblewrap.cgroups import Cgroup, homes
 from sandboxes.bubblewrap.view import (
@@ -34,6 +35,7 @@ from sandboxes.context import dockerfile_text
 from sandboxes.digests import content_digest
 from sandboxes.errors import MachineFault
 from sandboxes.files import TaskFile
+from sandboxes.usage import Kept, trim
 
 OPEN_PLACE = Path("/var/lib/envevo/bubblewrap")
 OS_RELEASE = Path("/etc/os-release")
@@ -82,7 +84,9 @@ class BubblewrapBackend:
             env=dockerfile.env(text),
             notes=(*(f"not run: {line}" for line in dockerfile.runs(text)), *copied.notes),
         )
-        if not (self._images / digest).exists():
+        try:
+            os.utime(self._images / digest)  # its time is that of the last use, for `trim`
+        except FileNotFoundError:
             self._place(image, {target: _copied(context, copied, target) for target in copied.files})
         return image
 
@@ -108,6 +112,35 @@ class BubblewrapBackend:
                     _forget(record, Cgroup(tuple(map(Path, known["cgroups"]))))
                     removed += 1
         return removed
+
+    def room(self) -> int | None:
+        return shutil.disk_usage(self._images).free
+
+    def trim(self, *, keep: int, floor: int, unused_for: float = RECENT_SECONDS) -> int:
+        return trim(
+            self._kept(),
+            keep=keep,
+            short_of_room=lambda: shutil.disk_usage(self._images).free < floor,
+            unused_for=unused_for,
+            remove=self._drop,
+        )
+
+    def _kept(self) -> Iterator[Kept]:
+        for each in self._images.iterdir():
+            with suppress(FileNotFoundError):  # another worker was faster
+                yield Kept(name=each.name, size=_bytes(each), used=each.stat().st_mtime)
+
+    def _drop(self, image: Kept) -> bool:
+        """Under another name first, so that nobody starts from half of it. One that was used stays."""
+        place, going = self._images / image.name, self._images / f".going-{secrets.token_hex(8)}"
+        try:
+            if place.stat().st_mtime > image.used:
+                return False
+            place.rename(going)
+        except FileNotFoundError:
+            return False
+        remove_tree(going)
+        return True
 
     @cached_property
     def _overlay(self) -> bool:
@@ -149,6 +182,16 @@ class BubblewrapBackend:
                 box.stop()
         finally:
             _forget(record, cgroup)
+
+
+def _bytes(folder: Path) -> int:
+    """What the files below take; a file that goes meanwhile takes nothing."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_blocks * 512
+    return total
 
 
 def _open_folder(folder: Path) -> Path:

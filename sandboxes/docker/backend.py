@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from docker.errors import ImageNotFound, NotFound
 
-from sandboxes.base import Image, Limits, Sandbox
+from sandboxes.base import RECENT_SECONDS, Image, Limits, Sandbox
 from sandboxes.context import dockerfile_text
 from sandboxes.digests import content_digest
 from sandboxes.docker.builder import Builder
@@ -18,6 +20,7 @@ from sandboxes.docker.container import DockerSandbox, create
 from sandboxes.docker.seam import seam
 from sandboxes.errors import BuildFailed, SandboxError, Unsupported
 from sandboxes.files import TaskFile
+from sandboxes.usage import Kept, UseLog, trim
 
 INSTANCE = "org.envevo.instance"
 CONTEXT = "org.envevo.context"
@@ -29,17 +32,19 @@ RUN = "org.envevo.run."  # prefix of the labels that callers give
 class DockerBackend:
     """Sandboxes as containers of the engine at `address`.
 
-    `instance` names this installation: everything we make is labelled with it, and `sweep` removes nothing
-    else. `build_network` lets builds use the network; leave it off for tasks of strangers.
+    `instance` names this installation: everything we make is labelled with it, and `sweep` and `trim` remove
+    nothing else. `folder` is ours, for notes on when images were used. `build_network` lets builds use the
+    network; leave it off for tasks of strangers.
     """
 
     name = "docker"
     provisional = False
 
-    def __init__(self, *, instance: str, address: str, build_network: bool = False) -> None:
+    def __init__(self, *, instance: str, address: str, folder: Path, build_network: bool = False) -> None:
         self._instance = instance
         self._engine = Engine(address)
         self._builder = Builder(address, build_network)
+        self._uses = UseLog(folder / "images-used")
 
     def identity(self) -> str:
         with seam("asking for the engine's version"):
@@ -55,6 +60,7 @@ class DockerBackend:
         dockerfile_text(context, build_network=self._builder.network)
         digest = content_digest(context)
         tag = f"envevo/{self._instance}:{digest[:24]}"
+        self._uses.note(digest[:24])
         built = self._inspect(tag)
         if built is None:
             self._builder.build(context, tag, {INSTANCE: self._instance, CONTEXT: digest}, timeout=timeout)
@@ -98,6 +104,58 @@ class DockerBackend:
             if mine_alone and not is_live(_given(image["Labels"])):
                 self._remove_image(image["Id"])
         return len(stale)
+
+    def room(self) -> int | None:
+        with seam("asking where images are kept"):
+            folder = Path(self._engine.api.info()["DockerRootDir"])
+        if not self._engine.address.startswith("unix://"):
+            return None
+        # A worker in a container of this engine does not see that folder; its own root is on the same disk.
+        return shutil.disk_usage(folder if folder.exists() else "/").free
+
+    def trim(self, *, keep: int, floor: int, unused_for: float = RECENT_SECONDS) -> int:
+        def short_of_room() -> bool:
+            free = self.room()
+            return free is not None and free < floor
+
+        freed = trim(
+            self._images(),
+            keep=keep,
+            short_of_room=short_of_room,
+            unused_for=unused_for,
+            remove=self._drop,
+        )
+        if short_of_room():
+            self._builder.shrink_cache()
+        return freed
+
+    def _images(self) -> list[Kept]:
+        with seam("asking what images take"):
+            images = self._engine.api.df()["Images"] or []
+        prefix = f"envevo/{self._instance}:"
+        ours = [(each, tag) for each in images for tag in each["RepoTags"] or () if tag.startswith(prefix)]
+        return [
+            Kept(
+                name=tag.removeprefix(prefix),
+                # Content goes with its last name; with one of several names, a part of it in the count.
+                size=(each["Size"] - max(0, each["SharedSize"])) // len(each["RepoTags"]),
+                used=self._uses.last(tag.removeprefix(prefix), float(each["Created"])),
+            )
+            for each, tag in ours
+            if not tag.startswith(prefix + FORK_TAG)
+        ]
+
+    def _drop(self, image: Kept) -> bool:
+        """Without force: the engine refuses to remove what a container uses. One that was used stays."""
+        if self._uses.last(image.name, image.used) > image.used:
+            return False
+        try:
+            with seam("removing an image"):
+                self._engine.api.remove_image(f"envevo/{self._instance}:{image.name}")
+        except SandboxError:
+            return False
+        self._uses.forget(image.name)
+        return True
 
     @contextmanager
     def _container(

@@ -23,6 +23,8 @@ from sandboxes.transfer import CHUNK, pack
 
 LOG_BYTES = 64 * 1024
 PROBE_SECONDS = 30
+PRUNE_SECONDS = 300
+CACHE = "1gb"
 
 HEREDOC_PROBE = "FROM scratch\nCOPY <<EOF /probe\nEOF\n"
 HEREDOC_CURE = "This builder does not know them; install docker-buildx, and an engine of version 23 or later."
@@ -32,6 +34,19 @@ HEREDOC_CURE = "This builder does not know them; install docker-buildx, and an e
 WITH_US = '{ read -r _ <"$1"; kill -KILL 0; } </dev/null >/dev/null 2>&1 & shift; exec "$@"'
 
 _NO_ENGINE = re.compile(r"cannot connect to the docker daemon|no space left on device", re.IGNORECASE)
+
+# A registry that says no speaks of the Dockerfile; one that does not answer, or has had enough, does not.
+_NO_REGISTRY = re.compile(
+    r'\b(?:Head|Get|Post) \\?"https?://[^" ]+/(?:v2/|token\b)[^" ]*": .*'
+    r"(?:no such host|server misbehaving|connection refused|connection reset|network is unreachable"
+    r"|no route to host|i/o timeout|TLS handshake timeout|context deadline exceeded|EOF$)"
+    r"|\btoomanyrequests\b|\b429 Too Many Requests\b",
+    re.IGNORECASE,
+)
+# Both builders quote the command that failed, which may hold any words.
+_FAILED_COMMAND = re.compile(
+    r"executor failed running|did not complete successfully|returned a non-zero code"
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +82,16 @@ class Builder:
             code, log = self._run(self._command(tag, labels), archive, timeout)
         if code:
             _raise_failure(log)
+
+    def shrink_cache(self) -> None:
+        """Have BuildKit's cache, which it keeps beside the images, take no more than `CACHE`.
+
+        An engine that needs more than `PRUNE_SECONDS` goes on by itself.
+        """
+        if self.buildkit:
+            command = [*self._docker, "builder", "prune", "--force", "--keep-storage", CACHE]
+            with suppress(subprocess.TimeoutExpired):
+                subprocess.run(command, capture_output=True, timeout=PRUNE_SECONDS, check=False)
 
     def _refuse_heredocs(self, dockerfile: TaskFile) -> None:
         found = [step for step in instructions(dockerfile.data.decode("utf-8", "replace")) if step.heredocs]
@@ -151,6 +176,10 @@ def _raise_failure(log: bytes) -> None:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"(ERROR|error)\b", line)] or lines[-1:]
     last = errors[-1] if errors else "the builder said nothing"
+    if _FAILED_COMMAND.search(last):
+        raise BuildFailed(last, text)
     if _NO_ENGINE.search(last):
         raise MachineFault(f"The image could not be built: {last}")
+    if _NO_REGISTRY.search(last):
+        raise MachineFault(f"The image could not be built, as its registry does not answer: {last}")
     raise BuildFailed(last, text)

@@ -50,6 +50,9 @@ LEAST_MEMORY = 6 << 20
 LEAST_CPU_QUOTA = 1000
 CPU_PERIOD = 100_000
 
+FREEZE_TRIES = 5
+FREEZE_SECONDS = 0.5
+
 IDLE = ("/bin/sh", "-c", "while :; do sleep 86400; done")
 TRANSFER_SECONDS = 300
 
@@ -103,6 +106,19 @@ def create(
         stdin_open=False,
         healthcheck={"Test": ["NONE"]},
     )
+
+
+def freeze(api: APIClient, name: str) -> None:
+    """Pause a container; on a busy machine runc now and then gives up freezing one and is asked again."""
+    for tries_left in reversed(range(FREEZE_TRIES)):
+        try:
+            api.pause(name)
+        except APIError as error:
+            if not tries_left or "unable to freeze" not in str(error.explanation):
+                raise
+            time.sleep(FREEZE_SECONDS)
+        else:
+            return
 
 
 @dataclass
@@ -255,7 +271,7 @@ class DockerSandbox:
         api = self.engine.api
         running = self._running(api)
         if running:
-            api.pause(self.name)
+            freeze(api, self.name)
         try:
             yield api
         finally:

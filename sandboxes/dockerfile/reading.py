@@ -15,6 +15,7 @@ import shlex
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from dockerfile_parse.parser import image_from
 from dockerfile_parse.util import WordSplitter
@@ -53,6 +54,7 @@ class Instruction:
         return tuple(words) if all(isinstance(word, str) for word in words) else None
 
 
+@lru_cache(maxsize=64)  # one Dockerfile is asked about many things in a row
 def instructions(text: str) -> tuple[Instruction, ...]:
     """All instructions of all stages in order, without comments and parser directives."""
     # Lines end where BuildKit ends them; str.splitlines knows seven more places.

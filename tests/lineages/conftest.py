@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from lineages.growth.evolving import RecipeSettings, start
 from lineages.growth.models import Evolution
 from lineages.library import importing
 from lineages.library.models import Environment
+from lineages.library.sources import Source
 from sandboxes.intake import Intake
 from tests.tasks import words
 
@@ -27,7 +29,10 @@ def script() -> Iterator[Script]:
 @pytest.fixture
 def seed() -> Environment:
     task = words()
-    return importing.plant(Intake(task, (), task.source_digest), "words", source="tests")
+    found = Source(Path("tests"), "words", lambda: Intake(task, (), task.source_digest))
+    (planted,) = importing.take_in([found])
+    assert isinstance(planted, importing.Imported)
+    return planted.environment
 
 
 def begin(seed: Environment, *, generations: int = 1, **settings: object) -> Evolution:

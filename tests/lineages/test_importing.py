@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.db import transaction
 
-from lineages.library.importing import domain_of, import_folders, plant
+from lineages.library.importing import import_folders, take_in
 from lineages.library.models import Blob, Environment, Lineage, Snapshot, SnapshotFile
+from lineages.library.planting import domain_of
 from lineages.library.snapshots import load
+from lineages.library.sources import sources
 from sandboxes.bundle import write_bundle
 from sandboxes.files import TaskFile
-from sandboxes.intake import Intake, read_folder
+from sandboxes.intake import read_folder
 from tests import factories
 from tests.lineages.test_lifecycle import at_once
 
@@ -251,16 +252,17 @@ def test_a_path_without_a_task_is_refused_by_what_it_is(kind: str, tmp_path: Pat
     ((path, refusal),) = import_folders([place]).refused
 
     assert path == place
-    says = {"nothing": "there is no such folder", "file": "not a folder", "empty": "no task in it"}
+    says = {"nothing": "there is no such folder", "file": "not a zip, tar", "empty": "no task in it"}
     assert says[kind] in refusal.reason
 
 
-def test_a_planting_that_breaks_half_way_leaves_no_rows(tmp_path: Path) -> None:
-    task = factories.task()
-
-    with pytest.raises(RuntimeError), transaction.atomic():
-        plant(Intake(task, (), task.source_digest), "broken", source="tests")
+def test_an_import_that_breaks_half_way_leaves_no_rows(tmp_path: Path) -> None:
+    def breaks(outcomes: object) -> None:
+        assert Environment.objects.count() == 1, "the seed is there, in the transaction"
         raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        list(take_in(sources(put(tmp_path / "broken")), record=breaks))
 
     assert rows() == (0, 0, 0, 0)
 

@@ -47,7 +47,11 @@ def make_backend(trees: Path) -> Iterator[Callable[..., Backend]]:
 
     def make(name: str, installation: str = "") -> Backend:
         if name == "docker":
-            return DockerBackend(instance=f"{INSTANCE}{installation}", address=DOCKER_HOST)
+            return DockerBackend(
+                instance=f"{INSTANCE}{installation}",
+                address=DOCKER_HOST,
+                folder=trees / f"docker{installation}",
+            )
         return BubblewrapBackend(folder=trees / f"installation{installation}")
 
     yield make

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -101,7 +101,7 @@ def test_a_build_has_no_network(docker: Backend) -> None:
 
 
 @pytest.mark.docker
-def test_a_build_that_may_use_the_network_fetches_what_it_adds() -> None:
+def test_a_build_that_may_use_the_network_fetches_what_it_adds(tmp_path: Path) -> None:
     served: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -118,7 +118,9 @@ def test_a_build_that_may_use_the_network_fetches_what_it_adds() -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         files = context(f"{FROM}ADD http://127.0.0.1:{server.server_port}/x /x\n")
         for build_network, said in ((False, "builds here do not have"), (True, "404")):
-            docker = DockerBackend(instance=INSTANCE, address=DOCKER_HOST, build_network=build_network)
+            docker = DockerBackend(
+                instance=INSTANCE, address=DOCKER_HOST, folder=tmp_path, build_network=build_network
+            )
             with pytest.raises((Unsupported, BuildFailed), match=said):
                 docker.build(files, timeout=60)
             assert bool(served) == build_network
@@ -145,6 +147,55 @@ def test_a_failed_build_keeps_head_and_tail_of_its_log(docker: Backend) -> None:
     assert "7" in str(caught.value)
     assert "the very end" in caught.value.log and "debian:bookworm-slim" in caught.value.log
     assert len(caught.value.log) <= builder.LOG_BYTES
+
+
+@pytest.fixture
+def registry() -> Iterator[tuple[str, list[int]]]:
+    """An address that a `FROM` can name, and the status that its registry answers."""
+    status = [404]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(200 if self.path == "/v2/" else status[0])
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}", status
+        server.shutdown()
+
+
+@pytest.mark.docker
+def test_an_image_that_its_registry_does_not_have_does_not_build(
+    docker: Backend, registry: tuple[str, list[int]]
+) -> None:
+    with pytest.raises(BuildFailed, match="not found"):
+        docker.build(context(f"FROM {registry[0]}/none:1\n"), timeout=60)
+
+
+@pytest.mark.docker
+def test_a_registry_that_has_had_enough_of_us_says_nothing_of_the_task(
+    docker: Backend, registry: tuple[str, list[int]]
+) -> None:
+    registry[1][:] = [429]
+    with pytest.raises(MachineFault, match="registry does not answer.*429"):
+        docker.build(context(f"FROM {registry[0]}/none:2\n"), timeout=60)
+
+
+@pytest.mark.docker
+def test_a_registry_that_is_away_says_nothing_of_the_task_and_a_command_cannot_feign_it(
+    docker: Backend,
+) -> None:
+    with pytest.raises(MachineFault, match="registry does not answer.*connection refused") as caught:
+        docker.build(context("FROM 127.0.0.1:1/none:3\n"), timeout=60)
+    said = str(caught.value).split("definition: ")[-1].replace('"', '\\"')
+    for feigned in (f"ERROR: {said}", "no space left on device"):
+        with pytest.raises(BuildFailed, match="exit code"):
+            docker.build(context(f'{FROM}RUN false "{feigned}"\n'), timeout=60)
 
 
 @pytest.mark.docker
@@ -189,9 +240,11 @@ def test_heredocs_are_built_or_refused_by_name(docker: Backend) -> None:
 
 
 @pytest.mark.docker
-def test_without_buildkit_heredocs_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_buildkit_heredocs_are_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(builder, "_answers", lambda command: False)
-    legacy = DockerBackend(instance=INSTANCE, address=DOCKER_HOST)
+    legacy = DockerBackend(instance=INSTANCE, address=DOCKER_HOST, folder=tmp_path)
     with pytest.raises(Unsupported, match="line 2 of the .* heredoc.*install docker-buildx"):
         legacy.build(context(f"{FROM}RUN <<EOF\necho {secrets.token_hex(4)}\nEOF\n"), timeout=60)
     image = legacy.build(context(f"{FROM}RUN echo {secrets.token_hex(4)} > /x\n"), timeout=120)

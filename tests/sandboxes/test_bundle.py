@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandboxes import bundle, intake
+from sandboxes import intake, members
 from sandboxes.bundle import read_bundle, write_bundle
 from sandboxes.errors import TaskRefused
 from sandboxes.files import TaskFile
@@ -313,7 +313,7 @@ def test_too_many_entries_are_refused_before_they_are_read(
 ) -> None:
     path = zipped(tmp_path / "b.zip", lambda _: None)
     other = tarred(tmp_path / "b.tar", lambda _: None)
-    monkeypatch.setattr(bundle, "MAX_ENTRIES", 4)
+    monkeypatch.setattr(members, "MAX_ENTRIES", 4)
     monkeypatch.setattr(zipfile, "ZipFile", None)  # not even opened
     assert "more than 4 entries" in refused(path).reason
     assert "more than 4 entries" in refused(other).reason
@@ -325,7 +325,7 @@ def test_folders_count_as_entries_too(tmp_path: Path, monkeypatch: pytest.Monkey
             add(archive, f"environment/{number}", type=tarfile.DIRTYPE)
 
     path = tarred(tmp_path / "b", build)
-    monkeypatch.setattr(bundle, "MAX_ENTRIES", 20)
+    monkeypatch.setattr(members, "MAX_ENTRIES", 20)
     assert "entries" in refused(path).reason
 
 
@@ -339,9 +339,8 @@ def test_bytes_over_a_cap_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_gzip_that_unpacks_to_more_than_a_task_is_refused_on_the_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bundle, "MAX_TOTAL_BYTES", 1 << 20)
-    monkeypatch.setattr(bundle, "MAX_ENTRIES", 16)
-    # Headers for a comment of 1 MiB each, which the library reads in one go.
+    monkeypatch.setattr(members, "MAX_UNPACKED_BYTES", 1 << 20)
+
     path = tmp_path / "b"
     path.write_bytes(gzip.compress(_comment(1 << 20) * 2))
     assert "unpacks to more" in refused(path).reason
@@ -396,7 +395,7 @@ def test_a_compression_ratio_like_a_bombs_is_refused(
     out = tmp_path / "b"
     write_bundle(task({"environment/zeros": bytes(4 << 20)}), "t", out, kind)
     assert read_bundle(out).task.files["environment/zeros"].data == bytes(4 << 20)
-    monkeypatch.setattr(bundle, "RATIO_FLOOR", 1 << 20)
+    monkeypatch.setattr(members, "RATIO_FLOOR", 1 << 20)
     assert "ratio" in refused(out).reason
 
 
@@ -484,7 +483,7 @@ def test_two_tasks_in_one_archive_are_refused(tmp_path: Path) -> None:
         for name, file in with_changes({}).items():
             archive.writestr(f"two/{name}", file.data)
 
-    assert "2 top folders" in refused(zipped(tmp_path / "b", second, "one/")).reason
+    assert "holds 2 tasks" in refused(zipped(tmp_path / "b", second, "one/")).reason
 
 
 def test_an_old_terminal_bench_archive_is_refused_with_those_words(tmp_path: Path) -> None:

@@ -1,13 +1,18 @@
 """Every exception of the docker SDK and its transport becomes one of ours."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from inspect import getmembers, isclass
 
 import docker.errors
 import pytest
 import requests
 import urllib3
+from docker import APIClient
 
+from sandboxes.docker.container import freeze
 from sandboxes.docker.seam import seam
 from sandboxes.errors import MachineFault, SandboxDied, SandboxError, Unsupported
 
@@ -72,3 +77,50 @@ def test_an_answer_of_the_engine_is_attributed(status: int, words: str, becomes:
 def test_a_refused_connection_is_the_machines_fault() -> None:
     with pytest.raises(MachineFault, match="Is it running"), seam("doing something"):
         raise requests.ConnectionError(ConnectionRefusedError(111, "refused"))
+
+
+BUSY = b'{"message": "OCI runtime pause failed: unable to freeze: unknown"}'
+
+
+@pytest.fixture
+def engine_that_freezes_at() -> Iterator[Callable[[int], tuple[APIClient, list[str]]]]:
+    """An engine on the wire that freezes a container at the n-th try; returns a client and what it heard."""
+    with ExitStack() as servers:
+
+        def serve(success: int) -> tuple[APIClient, list[str]]:
+            heard: list[str] = []
+
+            class Engine(BaseHTTPRequestHandler):
+                def do_POST(self) -> None:
+                    heard.append(self.path)
+                    done = len(heard) >= success
+                    self.send_response(204 if done else 500)
+                    self.send_header("Content-Type", "application/json")
+                    self.end_headers()
+                    if not done:
+                        self.wfile.write(
+                            b'{"message": "OCI runtime pause failed: unable to freeze: unknown"}'
+                        )
+
+                def log_message(self, *_: object) -> None:
+                    pass
+
+            server = servers.enter_context(HTTPServer(("127.0.0.1", 0), Engine))
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            servers.callback(server.shutdown)
+            return APIClient(f"http://127.0.0.1:{server.server_port}", version="1.41"), heard
+
+        yield serve
+
+
+def test_a_container_that_did_not_freeze_at_once_is_asked_again_and_not_for_ever(
+    engine_that_freezes_at: Callable[[int], tuple[APIClient, list[str]]],
+) -> None:
+    api, heard = engine_that_freezes_at(3)
+    freeze(api, "box")
+    assert heard == ["/v1.41/containers/box/pause"] * 3
+
+    api, heard = engine_that_freezes_at(1000)
+    with pytest.raises(docker.errors.APIError, match="unable to freeze"):
+        freeze(api, "box")
+    assert len(heard) == 5

@@ -172,10 +172,6 @@ def test_a_folder_without_task_toml_is_refused_by_that_name(tmp_path: Path) -> N
         ({"task.toml": TOML + b"[[steps]]\nname = 'one'\n", "instruction.md": None}, "multi-step"),
         ({"environment/docker-compose.yaml": b"services: {}\n"}, "docker-compose.yaml"),
         (
-            {"environment/Dockerfile": None, "task.toml": TOML + b"[environment]\ndocker_image = 'x'\n"},
-            "prebuilt docker_image",
-        ),
-        (
             {"task.toml": TOML + b"[verifier.environment]\ndocker_image = 'x'\n"},
             "without tests/Dockerfile",
         ),
@@ -198,7 +194,7 @@ def test_the_line_of_a_refusal_is_in_its_text(tmp_path: Path) -> None:
     assert str(refused(folder)).startswith("environment/Dockerfile:2: ")
 
 
-def test_an_old_terminal_bench_task_is_refused_with_those_words(tmp_path: Path) -> None:
+def test_an_old_terminal_bench_task_without_its_files_is_refused_with_those_words(tmp_path: Path) -> None:
     (tmp_path / "task.yaml").write_text("instruction: x\n")
     assert "Terminal-Bench task.yaml" in str(refused(tmp_path))
 

@@ -1,46 +1,65 @@
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from lineages.library.importing import Imported, Report, import_folders
-from lineages.management.commands._output import Exit, emit, leave, plain_errors
+from lineages.library.importing import Imported, Outcome, Refused, Report, import_paths
+from lineages.management.commands._output import Exit, emit, leave, plain_errors, progress
 from sandboxes.errors import TaskRefused
 from sandboxes.files import printable
 from sandboxes.text import clean
 
+EVERY_SECONDS = 1.0
+
 
 class Command(BaseCommand):
-    help = "Take in Harbor task folders, or folders of them, as seeds."
+    help = "Take in tasks as seeds: folders of one or many, zip, tar or tar.gz archives of one or many."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
         parser.add_argument("--json", action="store_true", help="machine-readable answer on standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        report = Report()
         with plain_errors():
-            report = import_folders(options["paths"])
+            for outcome in said(import_paths(options["paths"])):
+                report.add(outcome)
+                if not options["json"]:
+                    self._show(outcome)
         if options["json"]:
             emit(as_json(report))
         else:
-            self._show(report)
+            self.stdout.write(
+                f"{report.found} found: {len(report.imported)} imported, {len(report.unchanged)} unchanged, "
+                f"{len(report.refused)} refused"
+            )
         leave(Exit.FAILED if report.refused else Exit.WELL)
 
-    def _show(self, report: Report) -> None:
-        for item in report.imported:
-            self.stdout.write(f"imported   {item.environment.reference}  {clean(str(item.path))}")
-            for warning in item.warnings:
-                self.stdout.write(f"           warning: {warning}")
-        for item in report.unchanged:
-            self.stdout.write(f"unchanged  {item.environment.reference}  {clean(str(item.path))}")
-        for path, refusal in report.refused:
-            self.stdout.write(clean(f"refused    {printable(str(path))}\n           {refusal}"))
-        self.stdout.write(
-            f"{report.found} found: {len(report.imported)} imported, {len(report.unchanged)} unchanged, "
-            f"{len(report.refused)} refused"
-        )
+    def _show(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Refused):
+            self.stdout.write(
+                clean(f"refused    {printable(str(outcome.path))}\n           {outcome.refusal}")
+            )
+            return
+        word = "imported " if outcome.new else "unchanged"
+        self.stdout.write(f"{word}  {outcome.reference}  {clean(str(outcome.path))}")
+        for warning in outcome.warnings:
+            self.stdout.write(f"           warning: {warning}")
+
+
+def said(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    """The same, with a line of progress on standard error at most each second."""
+    last, refused = time.monotonic(), 0
+    for count, outcome in enumerate(outcomes, start=1):
+        refused += isinstance(outcome, Refused)
+        if time.monotonic() - last >= EVERY_SECONDS:
+            last = time.monotonic()
+            progress(f"{count} tasks done, {refused} of them refused")
+        yield outcome
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -62,8 +81,8 @@ def as_json(report: Report) -> dict[str, Any]:
 def _item(item: Imported) -> dict[str, Any]:
     return {
         "path": str(item.path),
-        "reference": item.environment.reference,
-        "digest": item.environment.snapshot.digest,
+        "reference": item.reference,
+        "digest": item.digest,
         "warnings": list(item.warnings),
     }
 
