@@ -1,7 +1,8 @@
-"""The only place that reads the environment.
+"""The only place that reads the environment (with `value_files`, which it alone uses).
 
 Every setting has a working default, so a bare checkout runs; a wrong value refuses to start and names the
-variable. Variables are `ENVEVO_` and the field's name in capitals.
+variable. Variables are `ENVEVO_` and the field's name in capitals. With `_FILE` behind that, a variable names
+a file that holds the value, so that a secret stands in no process's environment.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import quote, urlsplit
 from zoneinfo import available_timezones
 
 from pydantic import AliasChoices, Field, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from envevo_site.value_files import PREFIX, UnusableFile, ValuesInFiles
 
 LONGEST_SOCKET_PATH = 100
 BASE = Path(__file__).resolve().parent.parent
@@ -30,21 +34,34 @@ def _memory_share() -> int:
 
 
 class Config(BaseSettings):
-    model_config = SettingsConfigDict(env_prefix="ENVEVO_", extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore")
 
     var: Path = Field(BASE / "var", description="folder for everything that this installation writes")
     database_url: str = Field("", description="PostgreSQL address; empty: SQLite in the var folder")
+    database_password: str = Field("", repr=False, description="for an address without one")
     redis_url: str = Field(
         "", description="broker address; empty: an embedded Redis on a socket in the var folder"
     )
+    redis_password: str = Field("", repr=False, description="for an address without one")
     blobs: Path | None = Field(
         None, description="folder of stored content, shared by all machines; empty: var/blobs"
     )
-    secret_key: str = Field("", description="signs sessions; empty: made once and kept in the var folder")
+    secret_key: str = Field(
+        "", repr=False, description="signs sessions; empty: made once and kept in the var folder"
+    )
     debug: bool = False
     allowed_hosts: Annotated[list[str], NoDecode] = ["localhost", "127.0.0.1", "[::1]"]
     csrf_trusted_origins: Annotated[list[str], NoDecode] = []
     secure_cookies: bool = Field(False, description="set when the site is served over https")
+    session_hours: float = Field(12, gt=0, description="how long a sign-in lasts without a page being opened")
+    login_failures: int = Field(
+        5, ge=1, description="wrong passwords for one name from one address before that pair is refused"
+    )
+    login_lock_minutes: float = Field(15, gt=0, description="how long it is refused then")
+    proxy_header: str = Field(
+        "",
+        description="header where our own proxy adds the client's address, as X-Forwarded-For; empty: none",
+    )
     time_zone: str = "UTC"
     instance: str = Field(
         "", description="labels this installation's sandboxes; empty: from the var folder's path"
@@ -64,7 +81,19 @@ class Config(BaseSettings):
     sandbox_cpus: float = Field(float(os.cpu_count() or 1), gt=0, description="the most cpus of one sandbox")
     lease_seconds: int = Field(60, ge=2, description="how long a worker that went silent keeps its work")
     lease_beat_seconds: float = Field(10, gt=0, description="how often a working worker says that it lives")
+    disk_floor_mb: int = Field(
+        2048, ge=0, description="free mebibytes below which no work starts in a sandbox of this machine"
+    )
+    images_mb: int = Field(
+        20480, ge=0, description="the most that images of this installation take on a machine"
+    )
+    upload_max_mb: int = Field(1024, ge=1, description="the most mebibytes of one uploaded archive")
+    collect_hours: float = Field(6, gt=0, description="how often stored content without a use is looked for")
+    orphan_hours: float = Field(24, gt=0, description="how long it stays after it was found without a use")
     sweep_seconds: int = Field(30, ge=1, description="how often forgotten work is looked for")
+    pulse: Path | None = Field(
+        None, description="file that a worker and beat touch as a sign of life; empty: none"
+    )
     fault_retries: int = Field(
         3, ge=0, description="tries after an infrastructure error before a person is asked"
     )
@@ -104,11 +133,32 @@ class Config(BaseSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _passwords_have_an_address(self) -> Config:
+        for name in ("database", "redis"):
+            address, password = getattr(self, f"{name}_url"), getattr(self, f"{name}_password")
+            if password and (not urlsplit(address).hostname or urlsplit(address).password):
+                raise ValueError(
+                    f"{name.upper()}_PASSWORD is for a {name.upper()}_URL with a host and without a password"
+                )
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, ValuesInFiles(settings_cls), env_settings
+
     def instance_name(self) -> str:
         return self.instance or hashlib.sha256(str(self.var).encode()).hexdigest()[:8]
 
     def broker(self) -> str:
-        return self.redis_url or f"redis+socket://{self.broker_socket()}"
+        return _with_password(self.redis_url, self.redis_password) or f"redis+socket://{self.broker_socket()}"
 
     def broker_socket(self) -> Path:
         """Where the embedded Redis listens. A socket's path is short: a deep var folder gets another."""
@@ -118,7 +168,8 @@ class Config(BaseSettings):
         return Path(tempfile.gettempdir()) / f"envevo-{self.instance_name()}" / "redis.sock"
 
     def database(self) -> str:
-        return self.database_url or f"sqlite:///{self.var}/envevo.sqlite3"
+        address = _with_password(self.database_url, self.database_password)
+        return address or f"sqlite:///{self.var}/envevo.sqlite3"
 
     def signing_key(self) -> str:
         """The secret key; made on first use and readable by its owner alone."""
@@ -136,15 +187,26 @@ class Config(BaseSettings):
         return kept.read_text()
 
 
+def _with_password(address: str, password: str) -> str:
+    if not password:
+        return address
+    parts = urlsplit(address)
+    user, _, where = parts.netloc.rpartition("@")
+    return parts._replace(netloc=f"{user}:{quote(password, safe='')}@{where}").geturl()
+
+
 def load() -> Config:
     """The configuration of the environment. A wrong value ends the process with a line for each variable."""
     try:
         return Config()
+    except UnusableFile as problem:
+        lines = [str(problem)]
     except ValidationError as problem:
         lines = [
-            f"ENVEVO_{'.'.join(map(str, error['loc'])).upper()}: {error['msg']}" for error in problem.errors()
+            f"{PREFIX}{'.'.join(map(str, error['loc'])).upper()}: {error['msg']}"
+            for error in problem.errors()
         ]
-        sys.exit("envevo does not start, its settings are wrong:\n  " + "\n  ".join(lines))
+    sys.exit("envevo does not start, its settings are wrong:\n  " + "\n  ".join(lines))
 
 
 CONFIG = load()

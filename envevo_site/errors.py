@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
@@ -16,9 +17,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _answer(
-        request, 403, "You may not do this.", "Ask an operator for the right, or sign in as somebody else."
-    )
+    return _answer(request, 403, "You may not do this.", str(exception or "Ask an admin for the right."))
 
 
 def page_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -31,6 +30,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _answer(
         request, 500, "Something broke on our side.", "The log has the details. Nothing was half done."
     )
+
+
+def too_many_logins(request: HttpRequest, credentials: object = None) -> HttpResponse:
+    """The answer to a sign-in under a name and from an address that failed too often, right or wrong."""
+    minutes = f"{settings.AXES_COOLOFF_TIME.total_seconds() / 60:g}"
+    advice = (
+        f"After {settings.AXES_FAILURE_LIMIT} wrong passwords this name is refused from your address for"
+        f" {minutes} minutes, with the right one too. Wait that long, or ask an admin for a new password."
+    )
+    return _answer(request, 429, "Too many wrong passwords.", advice)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.core.exceptions import DisallowedHost
@@ -10,6 +12,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
+
+from lineages.pages import require
+from lineages.roles import Role
 
 
 class HtmxLoginMiddleware:
@@ -31,6 +36,47 @@ class HtmxLoginMiddleware:
             return response
         target = f"{login}?{urlencode({'next': _page_of(request)})}"
         return HttpResponseClientRedirect(target) if fragment else redirect(target)
+
+
+class RoleMiddleware:
+    """Nobody without a role sees anything but the way out and their own account.
+
+    What a view asks for beyond `viewer` stands at the view (`lineages.pages`).
+    """
+
+    FOR_ALL = frozenset({"logout", "account_detail", "account_sessions"})
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> None:
+        match = request.resolver_match
+        public = not getattr(view, "login_required", True)
+        if not public and not (match and match.url_name in self.FOR_ALL):
+            require(request, Role.VIEWER)
+
+
+class SlidingSessionMiddleware:
+    """A sign-in ends a time after the last page was opened; a poll of a page left open keeps none alive.
+
+    Written once in `EVERY_SECONDS`, not with each request: a session is a row.
+    """
+
+    EVERY_SECONDS = 600
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        poll = bool(request.htmx) and "seen" in request.GET  # type: ignore[attr-defined]
+        if request.user.is_authenticated and not poll:
+            now = int(time.time())
+            if now - request.session.get("opened", 0) >= self.EVERY_SECONDS:
+                request.session["opened"] = now
+        return self.get_response(request)
 
 
 def _page_of(request: HttpRequest) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import dj_database_url
@@ -26,9 +27,11 @@ INSTALLED_APPS = [
     "django_htmx",
     "template_partials",
     "csp",
+    "axes",
     "lineages",
 ]
 MIDDLEWARE = [
+    "envevo_site.health.HealthMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -39,8 +42,11 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "envevo_site.middleware.HtmxLoginMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "envevo_site.middleware.RoleMiddleware",
+    "envevo_site.middleware.SlidingSessionMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",  # last: it answers for a login that is refused
 ]
 ROOT_URLCONF = "envevo_site.urls"
 WSGI_APPLICATION = "envevo_site.wsgi.application"
@@ -54,12 +60,16 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "lineages.roles.for_templates",
             ],
         },
     }
 ]
 
-DATABASES: dict[str, Any] = {"default": dj_database_url.parse(CONFIG.database(), conn_max_age=60)}
+DATABASES: dict[str, Any] = {
+    # Health checks: after a restart of the server a kept connection is replaced, not an error on a page.
+    "default": dj_database_url.parse(CONFIG.database(), conn_max_age=60, conn_health_checks=True)
+}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # WAL alone loses most read-then-write transactions with four writers; IMMEDIATE loses none.
     DATABASES["default"]["OPTIONS"] = {
@@ -72,6 +82,18 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesBackend", "django.contrib.auth.backends.ModelBackend"]
+AXES_FAILURE_LIMIT = CONFIG.login_failures
+AXES_COOLOFF_TIME = timedelta(minutes=CONFIG.login_lock_minutes)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # the pair: nobody locks another person out
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_LOCKOUT_CALLABLE = "envevo_site.errors.too_many_logins"
+AXES_CLIENT_IP_CALLABLE = "envevo_site.logins.client_address"
+AXES_ENABLE_ADMIN = False
+AXES_DISABLE_ACCESS_LOG = True  # it would keep a row of every sign-in for ever
+AXES_VERBOSE = False
+PROXY_HEADER = CONFIG.proxy_header
 CSRF_FAILURE_VIEW = "envevo_site.errors.csrf_failure"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
@@ -90,6 +112,9 @@ WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = CONFIG.secure_cookies
+SESSION_COOKIE_AGE = int(CONFIG.session_hours * 3600)
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
@@ -124,15 +149,31 @@ CELERY_BEAT_SCHEDULE = {
         "task": "lineages.tasks.sweep",
         "schedule": SWEEP_SECONDS,
         "options": {"expires": SWEEP_SECONDS},
-    }
+    },
+    "pulse": {  # the other queue may be silent for hours, and its workers want to hear that they still hear
+        "task": "envevo_site.pulse",
+        "schedule": SWEEP_SECONDS,
+        "options": {"expires": SWEEP_SECONDS, "queue": "agents"},
+    },
 }
+PULSE = CONFIG.pulse
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "beat" / "schedule")
 (VAR / "beat").mkdir(parents=True, exist_ok=True)  # beat does not make it
 
 BLOBS = CONFIG.blobs or VAR / "blobs"
+UPLOADS = BLOBS / "uploads"  # what all machines share; a blob's folder has two hexadecimal digits
+UPLOADS.mkdir(parents=True, exist_ok=True)  # Django refuses to start without it
+UPLOAD_MAX_BYTES = CONFIG.upload_max_mb * 1024 * 1024
+FILE_UPLOAD_HANDLERS = ["lineages.growth.uploads.ToDisk"]
+FILE_UPLOAD_TEMP_DIR = UPLOADS  # on the disk where an upload stays, so that keeping it is a rename
+DATA_UPLOAD_MAX_NUMBER_FILES = None  # the handler takes one, and says what to do with many
 SANDBOXES = VAR / "sandboxes"
 SLOTS_FOLDER = VAR / "slots"
 SLOTS = CONFIG.slots
+DISK_FLOOR_MB = CONFIG.disk_floor_mb
+IMAGES_MB = CONFIG.images_mb
+COLLECT_HOURS = CONFIG.collect_hours
+ORPHAN_HOURS = CONFIG.orphan_hours
 SANDBOX_MEMORY_MB = CONFIG.sandbox_memory_mb
 SANDBOX_CPUS = CONFIG.sandbox_cpus
 INSTANCE = CONFIG.instance_name()

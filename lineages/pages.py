@@ -14,10 +14,11 @@ from django.shortcuts import redirect, render
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.views.decorators.http import require_http_methods
 
-from lineages.roles import Role, may, role_of
+from lineages.roles import Role, admins, may, role_of
 
 View = Callable[..., HttpResponse]
 
+MOST_NAMES = 5
 HEADERS = ("HX-Request", "HX-Boosted", "HX-History-Restore-Request")
 
 
@@ -89,9 +90,14 @@ def for_role(role: Role) -> Callable[[View], View]:
 
 def require(request: HttpRequest, role: Role) -> None:
     """Raises `PermissionDenied` with the sentence that the 403 page shows."""
-    if not may(request.user, role):
-        held = role_of(request.user) or "nobody's"
-        raise PermissionDenied(f"This needs the role {role}; yours is {held}. An admin can give it to you.")
+    if may(request.user, role):
+        return
+    held = role_of(request.user)
+    names = ", ".join(admins()[:MOST_NAMES])
+    whom = f"Ask an admin ({names})" if names else "Ask whoever runs envevo here"
+    if held is None:
+        raise PermissionDenied(f"Your account has no role here yet. {whom} for one.")
+    raise PermissionDenied(f"This needs the role {role}; yours is {held}. {whom} for it.")
 
 
 def stamp(*facts: object) -> str:

@@ -17,7 +17,7 @@ from lineages.messages import AGENTS, SANDBOXES
 
 @dataclass(frozen=True)
 class Step:
-    """`queue`: what the step mostly waits for, models or the machine."""
+    """`queue`: `sandboxes` if the step may open one, a reviewer's probe included; `agents` has no engine."""
 
     run: Callable[[Work], None]
     queue: str
@@ -25,7 +25,7 @@ class Step:
 
 STEPS: Mapping[str, Step] = {
     Evolution.Status.DRAFTING: Step(drafting.run, SANDBOXES),
-    Evolution.Status.PLAN_REVIEW: Step(plan_review.run, AGENTS),
+    Evolution.Status.PLAN_REVIEW: Step(plan_review.run, SANDBOXES),
     Evolution.Status.BUILDING: Step(building.run, AGENTS),
     Evolution.Status.VERIFYING: Step(verifying.run, SANDBOXES),
     Evolution.Status.REPAIRING: Step(repairing.run, AGENTS),
