@@ -114,7 +114,8 @@ def code(path: str, data: bytes) -> Shown:
         return Shown(mark_safe(""), notes=(f"Binary file, {filesizeformat(len(data))}.",), binary=True)
     text, notes = _decoded(data)
     lines, cut = _capped(text.split("\n"), CODE_LINES, 0)
-    shown = highlight(visible("\n".join(lines)), _lexer(path, text), HtmlFormatter(nowrap=True))
+    lexer = lexer_for(path, text.split("\n", 1)[0]) if len(text) <= CODE_BYTES else TextLexer(stripnl=False)
+    shown = highlight(visible("\n".join(lines)), lexer, HtmlFormatter(nowrap=True))
     # The formatter ends every element at the end of its line, so that each line stands by itself.
     numbered = "".join(f'<span class="row">{line}\n</span>' for line in shown.removesuffix("\n").split("\n"))
     return Shown(mark_safe(numbered), len(lines), (*notes, *cut))  # noqa: S308 - the formatter escapes
@@ -158,12 +159,11 @@ def _demote(state: object) -> None:
             token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
 
 
-def _lexer(path: str, text: str) -> Lexer:
-    """By the name, or for a script without a suffix by its first line; what is very long stays plain."""
-    script = text.startswith("#!") and "sh" in text.split("\n", 1)[0]
-    name = "plain.txt" if len(text) > CODE_BYTES else "script.sh" if script else path
+def lexer_for(path: str, first_line: str) -> Lexer:
+    """By the name, or for a script without a suffix by its first line; plain where nothing fits."""
+    script = first_line.startswith("#!") and "sh" in first_line
     try:
-        lexer: Lexer = get_lexer_for_filename(name, stripnl=False)
+        lexer: Lexer = get_lexer_for_filename("script.sh" if script else path, stripnl=False)
     except ClassNotFound:
         lexer = TextLexer(stripnl=False)
     return lexer

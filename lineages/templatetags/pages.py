@@ -29,12 +29,16 @@ WORDS = {
     "reject": "rejected",
     "changes": "asked for changes",
     "abandoned": "evolution ended",
+    "overruled": "approval overridden",
     "seed": "seed only",
 }
 TONES = {
-    "good": "accepted passed pass approve done ok".split(),
-    "bad": "failed fail rejected reject error exhausted no_plan plans_spent refused repairs_spent".split(),
-    "wait": "plan_approval sign_off changes waiting paused".split(),
+    "good": "accepted passed pass approve done ok finished imported freed".split(),
+    "bad": (
+        "failed fail rejected reject error exhausted no_plan plans_spent refused repairs_spent"
+        " overruled withdrawn"
+    ).split(),
+    "wait": "plan_approval sign_off changes waiting paused voided stopped".split(),
     "busy": "drafting plan_review building verifying repairing queued running open".split(),
 }
 MARKS = {"good": "✓", "bad": "✕", "wait": "●", "busy": "◌", "idle": "–"}
@@ -130,6 +134,11 @@ def signed(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:+.2f}".replace("-", "−") if isinstance(value, float) else f"{value:+d}".replace("-", "−")
+
+
+@register.filter
+def percent(share: float) -> str:
+    return f"{share * 100:.0f} %"
 
 
 @register.filter
