@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run test check lock clean
+.PHONY: help demo run up test check bench soak lock clean
 
 BIN := .venv/bin
 
@@ -12,6 +12,10 @@ demo: .venv/.runtime ## Grow a lineage with no model and no services, then serve
 run: .venv/.runtime ## Serve the pages and run a worker
 	$(BIN)/python manage.py serve $(if $(BIND),--bind $(BIND))
 
+up: ## Run all of it with Docker Compose (web, workers, beat, PostgreSQL, Redis)
+	scripts/secrets
+	docker compose up --detach --build --wait
+
 test: .venv/.dev ## Bring up what the tests need and run them all (ARGS="-k …" for some)
 	scripts/test $(ARGS)
 
@@ -22,6 +26,12 @@ check: .venv/.dev ## Lint, types, floors, migrations, templates
 	$(BIN)/mypy
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/djlint templates --lint --quiet
+
+bench: .venv/.dev ## Measure against plain commands, as ratios (with a Docker engine)
+	scripts/bench
+
+soak: .venv/.dev ## The long proof: every seed, every effort, 15 generations (SANDBOX=docker)
+	scripts/soak $(SANDBOX)
 
 lock: ## Resolve the dependencies again
 	scripts/lock

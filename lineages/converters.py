@@ -34,6 +34,10 @@ class _Stream(_Words):
     regex = "stdout|stderr"
 
 
+class _Change(_Words):
+    regex = "role|deactivate|activate|password"
+
+
 class _Key:
     """A primary key that fits any database."""
 
@@ -50,6 +54,7 @@ def register() -> None:
     """Make the names known to `path()`; harmless to repeat."""
     for name, converter in (
         ("action", _Action),
+        ("change", _Change),
         ("decision", _Decision),
         ("format", _Format),
         ("stream", _Stream),

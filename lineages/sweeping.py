@@ -9,7 +9,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from lineages.growth import jobs
+from lineages.growth import campaigns, jobs
+from lineages.growth.jobs import collect
 from lineages.growth.models import Evolution
 from lineages.growth.nudge import nudge
 from lineages.library import audits, machine
@@ -29,7 +30,11 @@ def sweep() -> None:
         nudge(evolution, swept=True)
     for job in Job.objects.filter(Job.claimable()).order_by("pk")[:MOST]:
         jobs.nudge(job, swept=True)
+    campaigns.turn_all()
+    if collect.due():
+        jobs.nudge(Job.objects.create(job_kind=collect.KIND, subject="blobs", status=Job.Status.QUEUED))
     tidy()
+    machine.trim()
 
 
 def tidy() -> None:

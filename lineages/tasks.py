@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from lineages import sweeping
-from lineages.growth import jobs, loops
+from lineages.growth import campaigns, jobs, loops
 from lineages.growth.nudge import nudge
 
 
@@ -13,6 +13,7 @@ from lineages.growth.nudge import nudge
 def advance(evolution_id: int) -> None:
     for ready in loops.advance(evolution_id):
         nudge(ready)
+    campaigns.turn_of(evolution_id)
 
 
 @shared_task

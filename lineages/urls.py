@@ -4,4 +4,5 @@ urlpatterns = [
     path("", include("lineages.library.urls")),
     path("", include("lineages.growth.urls")),
     path("", include("lineages.review.urls")),
+    path("", include("lineages.people.urls")),
 ]

@@ -11,7 +11,7 @@ if os.environ.get("ENVEVO_TEST_ON") == "postgres":
 if os.environ.get("ENVEVO_TEST_REDIS_URL"):
     os.environ["ENVEVO_REDIS_URL"] = os.environ["ENVEVO_TEST_REDIS_URL"]
 
-from agents.scripted import SCRIPTS, Script, clumsy
+from agents.scripted import SCRIPTS, Script, clumsy, picky
 from envevo_site.settings import *  # noqa: F403
 from envevo_site.settings import DATABASES, VAR
 
@@ -20,4 +20,4 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["TEST"] = {"NAME": str(VAR / "test.sqlite3")}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
-SCRIPTS.update({"scripted": Script(), "scripted-clumsy": clumsy()})
+SCRIPTS.update({"scripted": Script(), "scripted-clumsy": clumsy(), "scripted-picky": picky()})

@@ -1,4 +1,4 @@
-"""build: the environment's image, and the separate verifier's, build without a network."""
+"""build: the environment's image, and the separate verifier's, build on this machine."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _slower(subject: Subject) -> Iterator[str]:
 def _summary(subject: Subject) -> str:
     if subject.backend.provisional:
         return f"The files are in place; {subject.backend.name} does not build Dockerfiles."
-    return "The images build from a clean context, without a network."
+    return "The images build from a clean context."
 
 
 GATE = Gate(

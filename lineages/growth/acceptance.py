@@ -7,12 +7,12 @@ from django.db import transaction
 from django.db.models import Max
 
 from lineages import difficulty
-from lineages.growth.evolving import continue_from
+from lineages.growth.evolving import continue_from, still_free
 from lineages.growth.models import Attempt, Candidate, Evolution
 from lineages.growth.work import close
 from lineages.library import audits
 from lineages.library.models import Environment
-from lineages.lifecycle import move
+from lineages.lifecycle import Stale, move
 
 
 def accept(
@@ -20,12 +20,13 @@ def accept(
 ) -> None:
     """Give out k, make the environment, end the evolution and start the next generation's, or none of it.
 
-    Raises `Stale` when the evolution has moved on. `k` is the next one that was never given in this
-    generation; the unique constraint settles a race, and the loser's step is tried again.
+    Raises `Stale` when the evolution has moved on or its parent is withdrawn. `k` is the next one that was
+    never given in this generation; the unique constraint settles a race, and the loser's step is tried again.
     """
     with transaction.atomic():
+        if not still_free(evolution.parent):
+            raise Stale(f"{evolution.parent} was withdrawn: no child of it is accepted")
         child = _environment(evolution, candidate)
-        close(candidate.attempt, Attempt.Outcome.ACCEPTED, "")
         move(
             evolution,
             Evolution.Status.ACCEPTED,
@@ -36,6 +37,8 @@ def accept(
             faults=0,
             fault="",
         )
+        # After the evolution's row, which is the order of a cancel: the other way round the two deadlock.
+        close(candidate.attempt, Attempt.Outcome.ACCEPTED, "")
         continue_from(evolution)
 
 

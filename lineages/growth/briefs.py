@@ -10,7 +10,7 @@ from lineages.gates.base import Outcome, Result, evidence
 from lineages.growth.models import Attempt, Candidate, Plan, Review
 from lineages.growth.subjects import makers
 from lineages.growth.work import Work
-from lineages.library import machine
+from lineages.library import audits, machine
 from lineages.library.snapshots import load
 from sandboxes.files import TaskFile
 from sandboxes.task import Task
@@ -44,7 +44,7 @@ def rng_seed(work: Work, attempt: Attempt) -> str:
 
 def judgement_of(plan: Plan) -> Judgement | None:
     """The newest role's judgement on a plan; None for a plan that a person sent back all the same."""
-    if plan.reviews.filter(decision=Review.Decision.CHANGES).exists():
+    if plan.reviews.filter(decision=Review.Decision.CHANGES, superseded_by=None).exists():
         return None
     review = plan.reviews.filter(user__isnull=True).order_by("-id").first()
     if review is None:
@@ -55,7 +55,8 @@ def judgement_of(plan: Plan) -> Judgement | None:
 
 def wishes_for(plans: list[Plan]) -> list[str]:
     """What people asked to be changed, oldest first."""
-    asked = Review.objects.filter(plan__in=plans, decision=Review.Decision.CHANGES).order_by("id")
+    wishes = Review.objects.filter(plan__in=plans, decision=Review.Decision.CHANGES, superseded_by=None)
+    asked = wishes.order_by("id")
     return list(asked.values_list("comment", flat=True))
 
 
@@ -106,9 +107,14 @@ def _failures(candidate: Candidate) -> list[Evidence]:
     if candidate.audit is None:
         return []
     failed = candidate.audit.results.filter(outcome="failed")
-    return [evidence(row.gate, Outcome(Result(row.outcome), row.summary, row.detail)) for row in failed]
+    voided = audits.voided(failed)
+    standing = [row for row in failed if (row.gate, row.key) not in voided]
+    return [evidence(row.gate, Outcome(Result(row.outcome), row.summary, row.detail)) for row in standing]
 
 
 def _candidate_wishes(attempt: Attempt) -> list[str]:
-    asked = Review.objects.filter(candidate__attempt=attempt, decision=Review.Decision.CHANGES).order_by("id")
+    wishes = Review.objects.filter(
+        candidate__attempt=attempt, decision=Review.Decision.CHANGES, superseded_by=None
+    )
+    asked = wishes.order_by("id")
     return list(asked.values_list("comment", flat=True))

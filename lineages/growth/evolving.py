@@ -17,7 +17,7 @@ from agents.authors import author as named_author
 from agents.plan import Direction, Effort
 from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
 from lineages.gates import profile as gate_profile
-from lineages.growth.models import Attempt, Evolution, Recipe
+from lineages.growth.models import Attempt, Campaign, Evolution, Recipe, Review
 from lineages.library import audits
 from lineages.library.models import Audit, Environment
 from lineages.lifecycle import Move, Stale, move
@@ -64,11 +64,17 @@ class RecipeSettings:
 
 
 def start(
-    parent: Environment, settings: RecipeSettings, *, generations: int = 1, by: User | None = None
+    parent: Environment,
+    settings: RecipeSettings | Recipe,
+    *,
+    generations: int = 1,
+    by: User | None = None,
+    campaign: Campaign | None = None,
 ) -> Evolution:
     """A new evolution from `parent`, and from its child, and so on, for `generations`.
 
-    Raises `CannotStart` when that would pass the cap of 15 generations, `ValueError` for a wrong setting.
+    Raises `CannotStart` when that would pass the cap of 15 generations or the parent is withdrawn,
+    `ValueError` for a wrong setting.
     """
     if generations < 1:
         raise CannotStart("ask for at least one generation")
@@ -76,10 +82,10 @@ def start(
         raise CannotStart(
             f"{generations} more generations than {parent} would pass the cap of {MOST_GENERATIONS}"
         )
-    recipe = settings.recipe()
+    recipe = settings if isinstance(settings, Recipe) else settings.recipe()
     for _ in range(RACES):
         with contextlib.suppress(IntegrityError):  # somebody started one from the same parent just now
-            return _create(parent, recipe, generations, by=by, previous=None)
+            return create(parent, recipe, generations, by=by, campaign=campaign)
     raise CannotStart(f"too many evolutions are being started from {parent} at once: try again")
 
 
@@ -88,27 +94,63 @@ def continue_from(evolution: Evolution) -> Evolution | None:
     if evolution.generations_left <= 1 or evolution.child is None:
         return None
     left = evolution.generations_left - 1
-    return _create(evolution.child, evolution.recipe, left, by=evolution.started_by, previous=evolution)
+    return create(
+        evolution.child,
+        evolution.recipe,
+        left,
+        by=evolution.started_by,
+        previous=evolution,
+        campaign=evolution.campaign,
+    )
 
 
-def _create(
-    parent: Environment, recipe: Recipe, generations: int, *, by: User | None, previous: Evolution | None
+def create(
+    parent: Environment,
+    recipe: Recipe,
+    generations: int,
+    *,
+    by: User | None,
+    previous: Evolution | None = None,
+    campaign: Campaign | None = None,
+    origin: Review | None = None,
+    **fields: str,
 ) -> Evolution:
+    """The row of a new evolution; `fields` are what an `origin`, a person's override, has it start with.
+
+    Raises `CannotStart` for a withdrawn parent, `IntegrityError` when another one took its ordinal.
+    """
     with transaction.atomic():
+        if not still_free(parent):
+            raise CannotStart(f"{parent} is withdrawn: nothing grows from it until a person frees it")
         ordinal = (parent.evolutions.aggregate(last=Max("ordinal"))["last"] or 0) + 1
         return Evolution.objects.create(
             lineage=parent.lineage,
             parent=parent,
             recipe=recipe,
             ordinal=ordinal,
-            status=Evolution.Status.DRAFTING,
             generations_left=generations,
-            direction_order=_order(recipe, parent.snapshot.digest, ordinal),
             previous=previous,
+            campaign=campaign,
+            origin=origin,
             # As the row is in this transaction: who paused the parent's step paused the lineage.
             paused_at=previous.paused_at if previous else None,
             started_by=by,
+            **{
+                "status": Evolution.Status.DRAFTING,
+                "direction_order": _order(recipe, parent.snapshot.digest, ordinal),
+                **fields,
+            },
         )
+
+
+def still_free(environment: Environment) -> bool:
+    """Whether it is not withdrawn, and cannot be until the caller's transaction ends.
+
+    A withdrawal updates the same row first: it waits for this transaction and then sees what it left, or
+    this one sees the withdrawal.
+    """
+    free = Environment.objects.filter(pk=environment.pk, quarantined=False)
+    return bool(free.update(quarantined=False))
 
 
 def _order(recipe: Recipe, parent_digest: str, ordinal: int) -> str:

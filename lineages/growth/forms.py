@@ -29,8 +29,8 @@ APPROVALS = [
 ]
 
 
-class StartForm(forms.Form):
-    """Settings of an evolution from `parent`."""
+class RecipeForm(forms.Form):
+    """The settings that every evolution is started with."""
 
     generations = forms.IntegerField(
         min_value=1,
@@ -56,6 +56,18 @@ class StartForm(forms.Form):
         help_text="The n-th evolution from the same parent with this seed draws the same order and edits.",
     )
 
+    def settings(self) -> RecipeSettings:
+        return RecipeSettings(
+            effort=self.cleaned_data["effort"],
+            directions=tuple(self.cleaned_data["directions"]),
+            approval=self.cleaned_data["approval"],
+            seed=self.cleaned_data["seed"] or 0,
+        )
+
+
+class StartForm(RecipeForm):
+    """Settings of an evolution from `parent`."""
+
     def __init__(self, *args: Any, parent: Environment, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.parent = parent
@@ -68,14 +80,6 @@ class StartForm(forms.Form):
                 f"{self.parent} can grow {left} more; a lineage ends at {MOST_GENERATIONS}."
             )
         return generations
-
-    def settings(self) -> RecipeSettings:
-        return RecipeSettings(
-            effort=self.cleaned_data["effort"],
-            directions=tuple(self.cleaned_data["directions"]),
-            approval=self.cleaned_data["approval"],
-            seed=self.cleaned_data["seed"] or 0,
-        )
 
 
 class LineageFilter(forms.Form):

@@ -14,10 +14,11 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models import F
 
-from lineages.growth import evolving
+from lineages.growth import evolving, withdrawing
 from lineages.growth.models import Evolution
 from lineages.growth.steps import STEPS
 from lineages.growth.work import Work
+from lineages.library.machine import NoRoom
 from lineages.lifecycle import Busy, Lease, LifecycleError, claim, later
 from sandboxes.text import clean
 
@@ -36,7 +37,10 @@ def advance(evolution_id: int) -> list[Evolution]:
         _step(lease, evolution)
     except Busy as elsewhere:
         log.info("evolution %s: %s", evolution_id, elsewhere)
-        later(lease, timedelta(seconds=settings.LEASE_BEAT_SECONDS))
+        _put_off(lease, settings.LEASE_BEAT_SECONDS)
+    except NoRoom as full:
+        log.warning("evolution %s waits for %s", evolution_id, full)
+        _put_off(lease, settings.SWEEP_SECONDS, waiting_for=str(full))
     except LifecycleError as lost:
         log.info("evolution %s: %s", evolution_id, lost)
     except Exception as problem:
@@ -48,7 +52,9 @@ def advance(evolution_id: int) -> list[Evolution]:
 
 
 def _step(lease: Lease, evolution: Evolution) -> None:
-    if evolution.takeovers > settings.FAULT_RETRIES:
+    if evolution.parent.quarantined:  # withdrawn, and whoever withdrew it died before cancelling this
+        withdrawing.end(lease, evolution)
+    elif evolution.takeovers > settings.FAULT_RETRIES:
         _give_up(lease, evolution, f"its worker died {evolution.takeovers} times in this step")
     else:
         STEPS[evolution.status].run(Work(lease, evolution))
@@ -65,23 +71,31 @@ def _ready(evolution: Evolution, before: int) -> list[Evolution]:
 def drive(evolution: Evolution, *, tell: Callable[[Evolution], None]) -> Evolution:
     """Advance in this process until a person has to decide or the last successor ends; returns that one.
 
-    `tell` hears of each change of status. Where a worker holds the evolution, this waits for it.
+    `tell` hears of each change of status, and of what it has to wait for. Where a worker holds the
+    evolution, this waits for it.
     """
-    seen = -1
+    seen: tuple[int, str] | None = None
     while True:
         evolution.refresh_from_db()
-        if evolution.version != seen:
-            seen = evolution.version
+        if (evolution.version, evolution.waiting_for) != seen:
+            seen = (evolution.version, evolution.waiting_for)
             tell(evolution)
         if evolution.status == Evolution.Status.ACCEPTED:
             successor = Evolution.objects.filter(previous=evolution).first()
             if successor is None:
                 return evolution
-            evolution, seen = successor, -1
+            evolution, seen = successor, None
         elif evolution.ended or evolution.waits_for_person or evolution.paused_at:
             return evolution
         elif not advance(evolution.pk):
             time.sleep(IDLE_SECONDS)
+
+
+def _put_off(lease: Lease, seconds: float, **fields: str) -> None:
+    try:
+        later(lease, timedelta(seconds=seconds), **fields)
+    except LifecycleError as lost:
+        log.info("%s %s: not ours to put off: %s", lease.row.kind, lease.row.pk, lost)
 
 
 def _record(lease: Lease, evolution: Evolution, problem: Exception) -> None:

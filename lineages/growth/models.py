@@ -112,7 +112,8 @@ class Evolution(Leased):
     )
     _ANY_OPEN: ClassVar[frozenset[str]] = frozenset({Status.EXHAUSTED, Status.CANCELLED, Status.FAILED})
     TRANSITIONS: ClassVar[dict[str, frozenset[str]]] = {
-        Status.DRAFTING: frozenset({Status.PLAN_REVIEW}) | _ANY_OPEN,
+        # To building where a person overrides the rejection of the newest plan.
+        Status.DRAFTING: frozenset({Status.PLAN_REVIEW, Status.BUILDING}) | _ANY_OPEN,
         Status.PLAN_REVIEW: frozenset({Status.DRAFTING, Status.PLAN_APPROVAL, Status.BUILDING}) | _ANY_OPEN,
         Status.PLAN_APPROVAL: frozenset({Status.BUILDING, Status.DRAFTING, Status.PLAN_REVIEW}) | _ANY_OPEN,
         Status.BUILDING: frozenset({Status.VERIFYING, Status.DRAFTING}) | _ANY_OPEN,
@@ -351,6 +352,13 @@ class Review(models.Model):
                 name="a_role_reviews_a_plan_once",
             ),
         ]
+
+    @property
+    def subject(self) -> Plan | Candidate:
+        """What was reviewed."""
+        subject = self.plan or self.candidate
+        assert subject is not None, "the constraint has one of them set"
+        return subject
 
 
 class ReviewedCriterion(models.Model):

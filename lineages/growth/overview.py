@@ -141,8 +141,8 @@ def picture(rows: Iterable[Grown], evolutions: Iterable[Evolution]) -> tree.Tree
 
 def timeline(evolution: Evolution) -> list[Attempt]:
     """Attempts with their plans, candidates, reviews and gate results, all fetched beforehand."""
-    reviews = Review.objects.select_related("user").prefetch_related("criteria")
-    return list(
+    reviews = Review.objects.select_related("user", "superseded_by").prefetch_related("criteria")
+    attempts = list(
         evolution.attempts.prefetch_related(
             Prefetch("plans", Plan.objects.prefetch_related(Prefetch("reviews", reviews))),
             Prefetch("candidates", Candidate.objects.select_related("audit", "plan").order_by("n")),
@@ -150,6 +150,9 @@ def timeline(evolution: Evolution) -> list[Attempt]:
             "candidates__audit__results",
         )
     )
+    candidates = [candidate for attempt in attempts for candidate in attempt.candidates.all()]
+    shelf.with_voidings(row for each in candidates if each.audit for row in each.audit.results.all())
+    return attempts
 
 
 def calls(evolution: Evolution) -> QuerySet[AgentCall]:
@@ -173,7 +176,7 @@ def progress(pk: int) -> dict[str, Any] | None:
         "candidate_reviewed": _newest(Review, "candidate__attempt__evolution"),
         "asked": _newest(AgentCall, "attempt__evolution"),
     }
-    shown = Evolution.objects.values("version", "paused_at", "faults").annotate(**newest)
+    shown = Evolution.objects.values("version", "paused_at", "faults", "waiting_for").annotate(**newest)
     return shown.filter(pk=pk).first()
 
 
@@ -198,14 +201,17 @@ def _drawn(row: Grown) -> tree.Item:
         value=nats(environment.difficulty),
         href=reverse("environment_detail", args=[environment.pk]),
         title=_title(row),
-        outcomes=tuple(result.outcome for result in row.results),
+        outcomes=tuple(
+            "voided" if getattr(result, "voiding", None) else result.outcome for result in row.results
+        ),
         provisional=environment.provisional,
+        withdrawn=environment.quarantined,
     )
 
 
 def _title(row: Grown) -> str:
     environment = row.environment
-    said = ", ".join(f"{result.gate} {words(result.outcome)}" for result in row.results) or "no gate results"
+    said = ", ".join(map(_said, row.results)) or "no gate results"
     parts = [
         environment.reference,
         environment.direction or "seed",
@@ -214,7 +220,14 @@ def _title(row: Grown) -> str:
     ]
     if environment.provisional:
         parts.append("provisional")
+    if environment.quarantined:
+        parts.append("withdrawn")
     return "; ".join(parts)
+
+
+def _said(result: GateResult) -> str:
+    voided = " (voided)" if getattr(result, "voiding", None) else ""
+    return f"{result.gate} {words(result.outcome)}{voided}"
 
 
 def _tentative(evolution: Evolution) -> tree.Item:

@@ -29,7 +29,7 @@ def of_candidate(candidate: Candidate, author: Author) -> Subject:
         audits.subject_of(candidate.snapshot, author, ENVIRONMENT_RUBRIC.version, made_by=made_by),
         parent=load(evolution.parent.snapshot),
         plan=candidate.plan.draft,
-        bindings=tuple(row.value for row in candidate.bindings.all()),
+        bindings=tuple(row.value for row in candidate.bindings.order_by("pk")),
     )
 
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from lineages.growth import evolving, jobs, overview
+from lineages.growth import branching, evolving, history, jobs, overview
 from lineages.growth.forms import LineageFilter, StartForm
 from lineages.growth.models import Evolution
 from lineages.growth.nudge import nudge
@@ -53,7 +53,9 @@ def home(request: HttpRequest) -> HttpResponse:
         .order_by("-created_at")
     )
     shown = (*waiting, *running, *broken, *fruitless)
-    current = stamp([(each.pk, each.version, each.faults, each.paused_at) for each in shown])
+    current = stamp(
+        [(each.pk, each.version, each.faults, each.paused_at, each.waiting_for) for each in shown]
+    )
     if nothing_new(request, current):
         return unchanged()
     context = {
@@ -116,7 +118,8 @@ def lineage_detail(request: HttpRequest, slug: str) -> HttpResponse:
 def evolution_start(request: HttpRequest, pk: int) -> HttpResponse:
     """Start an evolution from an environment."""
     parent = get_object_or_404(Environment.objects.select_related("lineage"), pk=pk)
-    form = StartForm(request.POST or None, parent=parent)
+    grown_by = branching.grown_by(parent)
+    form = StartForm(request.POST or None, parent=parent, initial=_settings_of(grown_by))
     if form.is_valid():
         try:
             evolution = evolving.start(
@@ -127,8 +130,26 @@ def evolution_start(request: HttpRequest, pk: int) -> HttpResponse:
         except (evolving.CannotStart, ValueError) as reason:
             form.add_error(None, str(reason))
     status = 422 if request.method == "POST" else 200
-    context = {"parent": parent, "form": form}
+    context = {
+        "parent": parent,
+        "form": form,
+        "grown_by": grown_by,
+        "recipe": branching.described(grown_by.recipe) if grown_by else (),
+    }
     return render(request, "lineages/evolution_start.html", context, status=status)
+
+
+def _settings_of(evolution: Evolution | None) -> dict[str, Any]:
+    """What the form starts with: the recipe so far, so that only what is changed makes another."""
+    if evolution is None:
+        return {}
+    recipe = evolution.recipe
+    return {
+        "effort": recipe.effort,
+        "directions": recipe.directions.split(","),
+        "approval": recipe.approval,
+        "seed": recipe.seed,
+    }
 
 
 @posted("environment_detail", Role.OPERATOR)
@@ -204,18 +225,28 @@ def _show(
         "evolution": evolution,
         "attempts": overview.timeline(evolution),
         "calls": overview.calls(evolution),
-        "moves": evolution.history().select_related("by"),
+        "moves": history.of_evolution(evolution),
+        "origin": evolution.origin,
+        **_branch(evolution),
         "waiting_link": overview.waiting_link(evolution),
         "conflict": conflict,
         "stamp": current,
         "polls": not evolution.ended,
+        "cancellable": not evolution.ended or evolution.status == Evolution.Status.FAILED,
         "pause_action": "resume" if evolution.paused_at else "pause",
     }
     return page(request, "lineages/evolution_detail.html", context, "detail", status)
 
 
+def _branch(evolution: Evolution) -> dict[str, Any]:
+    """Where the recipe is another than the one that made the parent."""
+    before = Evolution.objects.filter(child=evolution.parent_id).select_related("recipe").first()
+    changes = branching.differences(before.recipe, evolution.recipe) if before else []
+    return {"branched_from": before, "branch": changes}
+
+
 def _evolution(pk: int) -> Evolution:
-    related = ("child__lineage", "previous", "successor", "started_by")
+    related = ("child__lineage", "previous", "successor", "started_by", "origin__plan", "origin__candidate")
     return get_object_or_404(overview.with_work().select_related(*related), pk=pk)
 
 

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,7 +22,15 @@ from agents.roles import Author
 from lineages.gates import profile
 from lineages.gates.base import Gate, Outcome, Result, Subject
 from lineages.library import blobs, machine
-from lineages.library.models import AgentCall, Audit, CommandRun, Environment, GateResult, Snapshot
+from lineages.library.models import (
+    AgentCall,
+    Audit,
+    CommandRun,
+    Environment,
+    GateResult,
+    Snapshot,
+    Voiding,
+)
 from lineages.library.snapshots import load
 from lineages.lifecycle import Busy, Lease, LeaseLost, Stale, beating, cancel, claim
 from sandboxes.base import ExecResult
@@ -142,7 +150,8 @@ def _run_gates(lease: Lease, subject: Subject, also_held: Sequence[Lease]) -> No
     assert isinstance(audit, Audit)
     gates = profile(audit.profile)
     names = {gate.name for gate in gates}
-    said = {row.gate: Result(row.outcome) for row in audit.results.all()}
+    keys = {(gate.name, gate.key(subject)) for gate in gates}
+    said = {row.gate: _accepted(row, voided_among(keys)) for row in audit.results.all()}
     waiting = [gate for gate in gates if gate.name not in said]
     running: set[Future[Answer]] = set()
     with ThreadPoolExecutor(max_workers=max(1, len(waiting))) as pool, _ended_with(lease, subject, running):
@@ -153,9 +162,9 @@ def _run_gates(lease: Lease, subject: Subject, also_held: Sequence[Lease]) -> No
             for done in beating(running, lease, *also_held):
                 running.discard(done)
                 answer = done.result()
-                said[answer.gate.name] = answer.outcome.result
                 with lease.writing():
-                    _store(audit, subject, answer)
+                    stored = _store(audit, subject, answer)
+                said[stored.gate] = _accepted(stored, voided_among({(stored.gate, stored.key)}))
 
 
 @contextlib.contextmanager
@@ -173,10 +182,10 @@ def _ended_with(lease: Lease, subject: Subject, running: set[Future[Answer]]) ->
         raise
 
 
-def _ask(gate: Gate, subject: Subject, said: dict[str, Result], slots: Slots) -> Answer:
-    """Runs in a thread: no database here."""
+def _ask(gate: Gate, subject: Subject, said: dict[str, bool], slots: Slots) -> Answer:
+    """Runs in a thread: no database here. `said` tells of the gates before whether each is accepted."""
     started_at, clock = datetime.now(UTC), time.monotonic()
-    blocked = [name for name in gate.after if name in said and not said[name].accepted]
+    blocked = [name for name in gate.after if not said.get(name, True)]
     if blocked:
         outcome = Outcome(Result.NOT_RUN, f"Not run, because {', '.join(blocked)} did not pass.")
     else:
@@ -195,7 +204,7 @@ def _checked(gate: Gate, subject: Subject, slots: Slots) -> Outcome:
         return Outcome(Result.ERROR, f"The gate itself broke: {type(problem).__name__}: {problem}")
 
 
-def _store(audit: Audit, subject: Subject, answer: Answer) -> None:
+def _store(audit: Audit, subject: Subject, answer: Answer) -> GateResult:
     outcome = answer.outcome
     result = GateResult.objects.create(
         audit=audit,
@@ -222,6 +231,7 @@ def _store(audit: Audit, subject: Subject, answer: Answer) -> None:
             started_at=answer.started_at,
             seconds=answer.seconds,
         )
+    return result
 
 
 def store_commands(
@@ -257,7 +267,8 @@ def _settle(lease: Lease) -> None:
     audit = lease.row
     assert isinstance(audit, Audit)
     results = list(audit.results.all())
-    unaccepted = [row for row in results if not Result(row.outcome).accepted]
+    keys = voided(results)
+    unaccepted = [row for row in results if not _accepted(row, keys)]
     errors = [row for row in unaccepted if row.outcome == Result.ERROR]
     failed = [row for row in unaccepted if row.outcome == Result.FAILED]
     with transaction.atomic():
@@ -268,6 +279,23 @@ def _settle(lease: Lease) -> None:
         else:
             lease.move(Audit.Status.ACCEPTED)
             _mark_provisional(audit)
+
+
+def voided(results: Iterable[GateResult]) -> set[tuple[str, str]]:
+    """Gate and key of those results whose failure a person has voided."""
+    return voided_among({(row.gate, row.key) for row in results})
+
+
+def voided_among(keys: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    of_key = Voiding.objects.filter(key__in=[key for _, key in keys])
+    return set(of_key.values_list("gate", "key")) & set(keys)
+
+
+def _accepted(row: GateResult, voided_keys: Collection[tuple[str, str]]) -> bool:
+    """Whether this result lets a task pass: a failure does once a person voided it under its key."""
+    if row.outcome == Result.FAILED:
+        return (row.gate, row.key) in voided_keys
+    return Result(row.outcome).accepted
 
 
 def _mark_provisional(audit: Audit) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
+import time
 from collections.abc import Iterable, Mapping
 from functools import cache
 
@@ -13,9 +16,14 @@ from lineages.library.models import Audit
 from lineages.lifecycle import Leased
 from sandboxes.backends import open_backend
 from sandboxes.base import Backend, Limits
-from sandboxes.errors import MachineFault
+from sandboxes.errors import MachineFault, SandboxError
 from sandboxes.slots import Slots
 from sandboxes.slots import slots as machine_slots
+
+log = logging.getLogger(__name__)
+
+MIB, GIB = 2**20, 2**30
+TRIM_SECONDS = 3600
 
 
 def backend() -> Backend:
@@ -46,8 +54,12 @@ def _opened(process: int) -> Backend:
 
 
 def backend_for(made_by: Iterable[Author]) -> Backend:
-    """The backend, if it may run what these authors made. Raises `MachineFault`."""
+    """The backend, if it may run what these authors made and there is room.
+
+    Raises `MachineFault`, and its kind `NoRoom`.
+    """
     opened = backend()
+    check_room(opened)
     doubtful = sorted({author.name for author in made_by if not author.trusted})
     if opened.provisional and doubtful and not settings.UNTRUSTED_IN_BUBBLEWRAP:
         raise MachineFault(
@@ -55,6 +67,46 @@ def backend_for(made_by: Iterable[Author]) -> Backend:
             "Start a Docker engine, or set ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true."
         )
     return opened
+
+
+class NoRoom(MachineFault):
+    """Too little disk is free on this machine, and nothing of ours is left to remove."""
+
+
+def check_room(opened: Backend) -> None:
+    """Raises `NoRoom` below the disk floor, after removing images of ours that nobody uses."""
+    floor = settings.DISK_FLOOR_MB * MIB
+    if _free(opened) < floor:
+        opened.trim(keep=settings.IMAGES_MB * MIB, floor=floor)
+    free = _free(opened)
+    if free < floor:
+        raise NoRoom(
+            f"disk: {free / GIB:.1f} GiB free, {floor / GIB:.1f} wanted (ENVEVO_DISK_FLOOR_MB); make room"
+        )
+
+
+def trim() -> None:
+    """Keep our images within `ENVEVO_IMAGES_MB`; once an hour, since an engine counts for seconds."""
+    last = settings.SANDBOXES / "trimmed"
+    if last.exists() and last.stat().st_mtime > time.time() - TRIM_SECONDS:
+        return
+    settings.SANDBOXES.mkdir(parents=True, exist_ok=True)
+    last.touch()
+    try:
+        freed = backend().trim(keep=settings.IMAGES_MB * MIB, floor=0)
+    except SandboxError as problem:
+        log.warning("images were not trimmed: %s", problem)
+    else:
+        if freed:
+            log.info("removed images of %.1f GiB that were not used for longest", freed / GIB)
+
+
+def _free(opened: Backend) -> int:
+    """Free bytes where images are kept and where blobs are, whichever has less."""
+    settings.BLOBS.mkdir(parents=True, exist_ok=True)
+    stored = shutil.disk_usage(settings.BLOBS).free
+    room = opened.room()
+    return stored if room is None else min(stored, room)
 
 
 def limits() -> Limits:

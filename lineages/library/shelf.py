@@ -10,9 +10,17 @@ from django.db.models import Q, QuerySet
 from agents.plan import PlanDraft
 from lineages import difficulty
 from lineages.gates import profile
+from lineages.gates.base import Result
 from lineages.library import blobs
-from lineages.library.models import AgentCall, Audit, Environment, GateResult, Snapshot, SnapshotFile
-from lineages.lifecycle import Move
+from lineages.library.models import (
+    AgentCall,
+    Audit,
+    Environment,
+    GateResult,
+    Snapshot,
+    SnapshotFile,
+    Voiding,
+)
 
 TERMS = (
     ("L", "execution length"),
@@ -81,16 +89,6 @@ def calls(environment: Environment) -> QuerySet[AgentCall]:
     return AgentCall.objects.filter(of_it).distinct().order_by("started_at", "id")
 
 
-def moves(environment: Environment) -> list[Move]:
-    """The changes of status of its evolution and of its audits, oldest first."""
-    audits = list(environment.snapshot.audits.values_list("pk", flat=True))
-    of_it = Q(kind="audit", row__in=audits)
-    evolution = getattr(environment, "evolution", None)
-    if evolution is not None:
-        of_it |= Q(kind="evolution", row=evolution.pk)
-    return list(Move.objects.filter(of_it).select_related("by").order_by("at", "id"))
-
-
 def newest_results(snapshots: Iterable[int]) -> dict[int, list[GateResult]]:
     """Gate results of the newest settled audit of each snapshot (by primary keys), in two queries."""
     settled = Audit.objects.filter(snapshot__in=snapshots).exclude(status=Audit.Status.QUEUED)
@@ -98,13 +96,29 @@ def newest_results(snapshots: Iterable[int]) -> dict[int, list[GateResult]]:
     results: dict[int, list[GateResult]] = {snapshot: [] for snapshot in newest}
     for result in GateResult.objects.filter(audit__in=newest.values()).select_related("audit"):
         results[result.audit.snapshot_id].append(result)
+    with_voidings(result for found in results.values() for result in found)
     return {snapshot: in_order(found) for snapshot, found in results.items()}
 
 
-def in_order(results: Iterable[GateResult]) -> list[GateResult]:
-    """As the standard profile runs its gates, whoever answered first; others come last."""
+def with_voidings(results: Iterable[GateResult]) -> list[GateResult]:
+    """Each with its `voiding`: a person's word that this failure does not stand, or None. One query."""
+    found = list(results)
+    keys = {result.key for result in found if result.outcome == Result.FAILED}
+    voidings = Voiding.objects.filter(key__in=keys).select_related("by") if keys else ()
+    known = {(voiding.gate, voiding.key): voiding for voiding in voidings}
+    for result in found:
+        failed = result.outcome == Result.FAILED
+        result.voiding = known.get((result.gate, result.key)) if failed else None  # type: ignore[attr-defined]
+    return found
+
+
+def in_order(results: Iterable[GateResult] | None) -> list[GateResult]:
+    """As the standard profile runs its gates, whoever answered first; others come last.
+
+    A template hands in None for a candidate whose audit has not been opened yet.
+    """
     ranks = {gate.name: rank for rank, gate in enumerate(profile("standard"))}
-    return sorted(results, key=lambda result: ranks.get(result.gate, len(ranks)))
+    return sorted(results or (), key=lambda result: ranks.get(result.gate, len(ranks)))
 
 
 def _stored(environment: Environment) -> tuple[float, ...]:

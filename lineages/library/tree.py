@@ -24,7 +24,8 @@ BOX = 96
 class Item:
     """One thing to draw; `column` counts generations from the leftmost drawn one.
 
-    `tentative` ones (evolutions at work) are dashed, `provisional` ones carry a mark. `outcomes` become dots.
+    `tentative` ones (evolutions at work) are dashed, `provisional` and `withdrawn` ones carry a mark.
+    `outcomes` become dots.
     """
 
     key: str
@@ -38,6 +39,7 @@ class Item:
     outcomes: tuple[str, ...] = ()
     tentative: bool = False
     provisional: bool = False
+    withdrawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,22 @@ class Node:
     @property
     def mark_y(self) -> int:
         return self.y - RADIUS + 6
+
+    @property
+    def strike_from_x(self) -> int:
+        return self.x - RADIUS - 4
+
+    @property
+    def strike_from_y(self) -> int:
+        return self.y + RADIUS + 2
+
+    @property
+    def strike_to_x(self) -> int:
+        return self.x + RADIUS + 4
+
+    @property
+    def strike_to_y(self) -> int:
+        return self.y - RADIUS - 2
 
     @property
     def dots(self) -> tuple[Dot, ...]:

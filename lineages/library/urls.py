@@ -6,7 +6,6 @@ from lineages.library import views
 converters.register()
 
 urlpatterns = [
-    path("environments/<key:pk>/", views.environment_detail, name="environment_detail"),
     path("environments/<key:pk>/gates/", views.environment_gates, name="environment_gates"),
     path("environments/<key:pk>/files/", views.environment_file, name="environment_files"),
     path("environments/<key:pk>/files/<path:path>", views.environment_file, name="environment_file"),
@@ -16,7 +15,6 @@ urlpatterns = [
         views.environment_download,
         name="environment_download",
     ),
-    path("gates/<key:pk>/", views.gate_detail, name="gate_detail"),
     path("calls/<key:pk>/", views.call_detail, name="call_detail"),
     path("commands/<key:pk>/<stream:stream>/", views.command_output, name="command_output"),
 ]

@@ -36,27 +36,24 @@ class Command:
     streams: tuple[tuple[str, rendering.Shown], ...]
 
 
-@require_safe
-def environment_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    environment = _environment(pk)
+def environment_context(environment: Environment) -> dict[str, Any]:
+    """What the page of an environment (from `one`) shows of its content and its evidence."""
     before = environment.parent.sequence if environment.parent else environment.sequence
-    context = {
+    return {
         **_gates(environment),
         "instruction": _instruction(environment.snapshot),
         "rows": alignment.align(before, environment.sequence),
         "terms": shelf.terms(environment),
         "calls": shelf.calls(environment),
-        "moves": shelf.moves(environment),
         "children": environment.children.all(),
         "evolution": getattr(environment, "evolution", None),
     }
-    return render(request, "lineages/environment_detail.html", context)
 
 
 @require_safe
 def environment_gates(request: HttpRequest, pk: int) -> HttpResponse:
     """What the environment page polls while an audit runs."""
-    context = _gates(_environment(pk))
+    context = _gates(one(pk))
     if nothing_new(request, context["stamp"]):
         return unchanged()
     return page(request, "lineages/environment_gates.html", context, "gates")
@@ -64,7 +61,7 @@ def environment_gates(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_safe
 def environment_file(request: HttpRequest, pk: int, path: str = "") -> HttpResponse:
-    environment = _environment(pk)
+    environment = one(pk)
     files = list(environment.snapshot.files.select_related("blob"))
     parents = list(environment.parent.snapshot.files.all()) if environment.parent else []
     chosen = _chosen(files, path)
@@ -86,22 +83,24 @@ def environment_raw(request: HttpRequest, pk: int, path: str) -> FileResponse:
 
 @require_safe
 def environment_download(request: HttpRequest, pk: int, form: str) -> FileResponse:
-    filename, content = bundles.bundle(_environment(pk), form)
+    filename, content = bundles.bundle(one(pk), form)
     return attachment(content, filename)
 
 
-@require_safe
-def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
+def gate_page(request: HttpRequest, pk: int, *, status: int = 200, **said: Any) -> HttpResponse:
+    """What a gate said, on what evidence, and whether a person voided it."""
     result = get_object_or_404(GateResult.objects.select_related("audit__snapshot"), pk=pk)
     snapshot = result.audit.snapshot
+    shelf.with_voidings([result])
     context = {
         "result": result,
         "detail": rendering.output(result.detail.encode()),
         "commands": [_command(run) for run in result.commands.all()],
         "environment": snapshot.environments.select_related("lineage").first(),
         "candidate": snapshot.candidates.select_related("attempt__evolution__lineage").last(),
+        **said,
     }
-    return render(request, "lineages/gate_detail.html", context)
+    return render(request, "lineages/gate_detail.html", context, status=status)
 
 
 @require_safe
@@ -135,7 +134,8 @@ def attachment(content: Any, filename: str) -> FileResponse:
     return response
 
 
-def _environment(pk: int) -> Environment:
+def one(pk: int) -> Environment:
+    """The environment with that key, with what its pages show of it; 404 where there is none."""
     related = ("lineage", "snapshot", "parent__lineage", "parent__snapshot", "evolution")
     return get_object_or_404(Environment.objects.select_related(*related), pk=pk)
 
@@ -147,7 +147,7 @@ def _gates(environment: Environment) -> dict[str, Any]:
     asked = Job.objects.filter(job_kind="audit", subject=environment.reference)
     running = asked.filter(status=Job.Status.QUEUED).last()
     failed = asked.filter(status=Job.Status.FAILED, created_at__gt=audit.created_at).last() if audit else None
-    results = list(audit.results.all()) if audit else []
+    results = shelf.with_voidings(audit.results.all()) if audit else []
     return {
         "environment": environment,
         "audit": audit,

@@ -14,14 +14,11 @@ from lineages.growth.models import Attempt, Candidate, Evolution, Plan, Review
 from lineages.growth.nudge import nudge
 from lineages.growth.work import close
 from lineages.lifecycle import Stale, move
+from lineages.reasons import needed
 from sandboxes.text import clean
 
 Decision = Review.Decision
 RACES = 5
-
-
-class ReasonNeeded(ValueError):
-    """Rejecting and asking for changes need a sentence that says why."""
 
 
 def decide_plan(plan: Plan, *, version: int, decision: str, comment: str, by: User) -> Evolution:
@@ -38,10 +35,10 @@ def decide_plan(plan: Plan, *, version: int, decision: str, comment: str, by: Us
     with transaction.atomic():
         newest = plan.attempt.outcome == Attempt.Outcome.OPEN and plan.attempt.plan == plan
         _check(evolution, Evolution.Status.PLAN_APPROVAL, version, newest=newest)
+        move(evolution, to, by=by, reason=comment)  # first, as in a cancel, or the two could deadlock
         _review(decision, comment, by, plan=plan)
         if decision == Decision.REJECT:
             close(plan.attempt, Attempt.Outcome.REJECTED, comment)
-        move(evolution, to, by=by, reason=comment)
         nudge(evolution)
     return evolution
 
@@ -72,8 +69,8 @@ def _decide_candidate(candidate: Candidate, version: int, decision: str, comment
         if decision == Decision.APPROVE:
             accept(evolution, candidate, by=by, reason=comment)
         elif decision == Decision.REJECT:
-            close(attempt, Attempt.Outcome.REJECTED, comment)
             move(evolution, Evolution.Status.DRAFTING, by=by, reason=comment)
+            close(attempt, Attempt.Outcome.REJECTED, comment)
         else:
             move(evolution, Evolution.Status.REPAIRING, by=by, reason=comment)
         for ready in (evolution, Evolution.objects.filter(previous=evolution).first()):
@@ -89,8 +86,8 @@ def _check(evolution: Evolution, status: str, version: int, *, newest: bool) -> 
 
 
 def _review(decision: str, comment: str, by: User, **of: Plan | Candidate) -> None:
-    if decision != Decision.APPROVE and not comment.strip():
-        raise ReasonNeeded("Say in a sentence why: it stays with the decision.")
+    if decision != Decision.APPROVE:
+        comment = needed(comment)
     Review.objects.create(
         role="person", reviewer=by.get_username(), user=by, decision=decision, comment=comment, **of
     )

@@ -9,6 +9,31 @@ from django import forms
 from lineages.growth.models import Review
 
 
+class ReasonForm(forms.Form):
+    """What nobody may do without saying why."""
+
+    reason = forms.CharField(
+        label="Reason",
+        max_length=4000,
+        error_messages={"required": "Say in a sentence why: it stays in the history."},
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+    def pointed(self) -> ReasonForm:
+        """With the cursor in the reason, for the page that says what is wrong with it."""
+        self.fields["reason"].widget.attrs["autofocus"] = True
+        return self
+
+
+class SeenForm(ReasonForm):
+    """`seen` is what the page was drawn from."""
+
+    def seen(self) -> int:
+        """What was sent, or -1, which is never current."""
+        sent = str(self.data.get("seen", ""))
+        return int(sent) if sent.isdecimal() and len(sent) < 10 else -1
+
+
 class DecisionForm(forms.Form):
     """`version` is that of the evolution when the page was drawn. Only an approval needs no reason."""
 

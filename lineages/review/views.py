@@ -12,13 +12,14 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from lineages.growth import overview
+from lineages.growth import history, overview
 from lineages.growth.models import Candidate, Evolution, Plan, Review
 from lineages.library import alignment, rendering, shelf
 from lineages.lifecycle import Stale
 from lineages.pages import page, person, posted
 from lineages.review.decisions import decide_candidate, decide_plan
-from lineages.review.forms import DecisionForm
+from lineages.review.forms import DecisionForm, ReasonForm
+from lineages.review.overriding import follows
 from lineages.roles import Role
 from lineages.templatetags.pages import since, words
 
@@ -32,7 +33,7 @@ class Decide(Protocol):
 
 @require_safe
 def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    return _plan_page(request, _plan(pk))
+    return plan_page(request, pk)
 
 
 @posted("plan_detail", Role.REVIEWER)
@@ -43,7 +44,7 @@ def plan_decide(request: HttpRequest, pk: int, decision: str) -> HttpResponse:
 
 @require_safe
 def candidate_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    return _candidate_page(request, _candidate(pk))
+    return candidate_page(request, pk)
 
 
 @posted("candidate_detail", Role.REVIEWER)
@@ -95,6 +96,14 @@ def _who(row: Plan | Candidate, last: Review | None, me: Any) -> str:
     return f"This page was too old: {now}; your decision was not stored."
 
 
+def plan_page(request: HttpRequest, pk: int, **said: Any) -> HttpResponse:
+    return _plan_page(request, _plan(pk), **said)
+
+
+def candidate_page(request: HttpRequest, pk: int, **said: Any) -> HttpResponse:
+    return _candidate_page(request, _candidate(pk), **said)
+
+
 def _plan_page(request: HttpRequest, plan: Plan, **said: Any) -> HttpResponse:
     evolution = plan.attempt.evolution
     draft = plan.draft
@@ -122,7 +131,7 @@ def _candidate_page(request: HttpRequest, candidate: Candidate, **said: Any) -> 
         "rows": alignment.align(draft.before, draft.after),
         "files": rendering.differences(before, after),
         "bindings": [row.value for row in candidate.bindings.all()],
-        "results": candidate.audit.results.all() if candidate.audit else [],
+        "results": shelf.with_voidings(candidate.audit.results.all()) if candidate.audit else [],
         "revisions": candidate.attempt.candidates.all(),
         **_common(request, candidate, evolution, waits, said),
     }
@@ -140,9 +149,28 @@ def _common(
         "form": form,
         "done": said.get("done", ""),
         "conflict": said.get("conflict", ""),
-        "reviews": row.reviews.select_related("user").prefetch_related("criteria"),
+        "reviews": _reviews(row),
+        "override_form": said.get("override_form") or ReasonForm(auto_id="id_override_%s"),
+        "override_of": said.get("override_of"),
+        "origin": _origin(evolution),
+        "moves": history.of_evolution(evolution),
+        "follow": said.get("follow", evolution),
         "next": _next_waiting(evolution),
     }
+
+
+def _reviews(row: Plan | Candidate) -> list[Review]:
+    """Oldest first; the last one `follows` what overriding it would do, the others are past that."""
+    related = ("user", "supersedes", "superseded_by", "started")
+    reviews = list(row.reviews.select_related(*related).prefetch_related("criteria"))
+    for review in reviews[-1:]:
+        review.follows = follows(review)  # type: ignore[attr-defined]
+    return reviews
+
+
+def _origin(evolution: Evolution) -> Review | None:
+    """The override that this evolution began with."""
+    return Review.objects.filter(started=evolution).select_related("user").first()
 
 
 def _next_waiting(evolution: Evolution) -> str:

@@ -55,6 +55,7 @@ def addresses() -> list[str]:
         f"/candidates/{candidate.pk}/",
         f"/evolutions/{candidate.attempt.evolution_id}/",
         f"/evolutions/{spent.pk}/",
+        "/account/",
     ]
 
 

@@ -20,7 +20,8 @@ from lineages.growth.subjects import of_candidate
 from lineages.library import audits
 from lineages.library.models import Audit, Environment, Snapshot
 from lineages.lifecycle import Move, Stale
-from lineages.review.decisions import ReasonNeeded, decide_candidate, decide_plan
+from lineages.reasons import ReasonNeeded
+from lineages.review.decisions import decide_candidate, decide_plan
 from tests import factories
 from tests.lineages.conftest import begin
 from tests.lineages.test_lifecycle import at_once

@@ -220,7 +220,7 @@ def test_the_list_takes_as_many_queries_however_many_there_are(
 ) -> None:
     for _ in range(lineages):
         factories.seed()
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         web.get(LIST)
 
 
@@ -230,7 +230,7 @@ def test_home_takes_as_many_queries_however_much_is_going_on(
     for _ in range(12):
         factories.waiting_plan()
         factories.evolution(status=Evolution.Status.BUILDING)
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         web.get("/")
 
 

@@ -11,14 +11,19 @@ from django.contrib.auth.models import User
 from django.db.models import F
 
 from lineages import messages
-from lineages.growth.jobs import audit
+from lineages.growth.jobs import audit, collect, importing
+from lineages.library.machine import NoRoom
 from lineages.library.models import Environment, Job
 from lineages.lifecycle import Busy, Lease, LifecycleError, claim, later
 from sandboxes.text import clean
 
 log = logging.getLogger(__name__)
 
-KINDS: Mapping[str, Callable[[Job, Lease], None]] = {"audit": audit.run}
+KINDS: Mapping[str, Callable[[Job, Lease], None]] = {
+    "audit": audit.run,
+    "collect": collect.run,
+    importing.KIND: importing.run,
+}
 
 
 def request_audit(environment: Environment, by: User) -> Job:
@@ -53,6 +58,9 @@ def run(job_id: int) -> None:
     except Busy as elsewhere:
         log.info("job %s: %s", job_id, elsewhere)
         later(lease, timedelta(seconds=settings.LEASE_BEAT_SECONDS))
+    except NoRoom as full:
+        log.warning("job %s waits for %s", job_id, full)
+        later(lease, timedelta(seconds=settings.SWEEP_SECONDS), waiting_for=str(full))
     except LifecycleError as lost:
         log.info("job %s: %s", job_id, lost)
     except Exception as problem:

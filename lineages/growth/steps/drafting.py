@@ -76,7 +76,9 @@ def _rounds_spent(work: Work, attempt: Attempt) -> bool:
 def _open_wish(attempt: Attempt) -> str:
     """What a person wants changed in the newest plan."""
     newest = attempt.plan
-    asked = newest.reviews.filter(decision="changes").order_by("-id").first() if newest else None
+    if newest is None:
+        return ""
+    asked = newest.reviews.filter(decision="changes", superseded_by=None).order_by("-id").first()
     return asked.comment if asked else ""
 
 

@@ -13,5 +13,5 @@ def run(work: Work) -> None:
     last = attempt.candidate if attempt else None
     if last is None:
         raise Fault("there is no candidate to repair")
-    asked = last.reviews.filter(decision=Review.Decision.CHANGES).order_by("-id").first()
+    asked = last.reviews.filter(decision=Review.Decision.CHANGES, superseded_by=None).order_by("-id").first()
     build(work, revision=last.n + 1, wish=asked.comment if asked else "")

@@ -23,11 +23,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("reference", metavar="REF")
         parser.add_argument("--generations", type=int, default=1)
-        parser.add_argument("--effort", choices=[*Effort], default=Effort.HIGH)
-        parser.add_argument("--directions", nargs="+", choices=[*Direction], default=list(ALL_DIRECTIONS))
-        parser.add_argument("--author", default="offline")
-        parser.add_argument("--approve", choices=[*Recipe.Approval], default=Recipe.Approval.AUTO)
-        parser.add_argument("--seed", type=seed_number, default=0)
+        add_recipe_options(parser)
         parser.add_argument("--json", action="store_true", help="machine-readable answer on standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -43,6 +39,14 @@ class Command(BaseCommand):
         else:
             show(grown, last, self.stdout.write)
         leave(exit_code(last))
+
+
+def add_recipe_options(parser: CommandParser) -> None:
+    parser.add_argument("--effort", choices=[*Effort], default=Effort.HIGH)
+    parser.add_argument("--directions", nargs="+", choices=[*Direction], default=list(ALL_DIRECTIONS))
+    parser.add_argument("--author", default="offline")
+    parser.add_argument("--approve", choices=[*Recipe.Approval], default=Recipe.Approval.AUTO)
+    parser.add_argument("--seed", type=seed_number, default=0)
 
 
 def seed_number(text: str) -> int:
@@ -67,7 +71,8 @@ def tell(evolution: Evolution) -> None:
     attempt = evolution.attempts.last()
     direction = f" ({attempt.direction})" if attempt else ""
     status = evolution.status.replace("_", " ")
-    progress(f"generation {evolution.generation}{direction}: {status}")
+    waits = f", waits for {evolution.waiting_for}" if evolution.waiting_for else ""
+    progress(f"generation {evolution.generation}{direction}: {status}{waits}")
 
 
 def evolutions_from(first: Evolution) -> list[Evolution]:

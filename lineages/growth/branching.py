@@ -1,0 +1,57 @@
+"""A branch is an evolution by another recipe than the one its parent was grown by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lineages.growth.models import Evolution, Recipe
+from lineages.library.models import Environment
+
+NAMES = {
+    "effort": "effort",
+    "directions": "directions",
+    "approval": "who decides",
+    "author": "author",
+    "seed": "seed",
+    "plan_rounds": "plan rounds",
+    "repairs": "repairs",
+    "profile": "gates",
+    "plan_rubric": "plan rubric",
+    "environment_rubric": "environment rubric",
+}
+DIGEST_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One setting of two recipes, in words."""
+
+    name: str
+    before: str
+    after: str
+
+
+def grown_by(environment: Environment) -> Evolution | None:
+    """The evolution that made it; for a seed the newest that grew from it."""
+    made = Evolution.objects.filter(child=environment).select_related("recipe").first()
+    if made or environment.generation:
+        return made
+    return environment.evolutions.select_related("recipe").order_by("-pk").first()
+
+
+def described(recipe: Recipe) -> list[tuple[str, str]]:
+    """The settings that a person chooses, with their values."""
+    return [(name, _value(recipe, field)) for field, name in NAMES.items() if "rubric" not in field]
+
+
+def differences(before: Recipe, after: Recipe) -> list[Difference]:
+    """Empty for two rows of the same settings."""
+    pairs = [(name, _value(before, field), _value(after, field)) for field, name in NAMES.items()]
+    return [Difference(name, old, new) for name, old, new in pairs if old != new]
+
+
+def _value(recipe: Recipe, field: str) -> str:
+    value = str(getattr(recipe, field))
+    if field.endswith("rubric"):
+        return value[:DIGEST_SHOWN]
+    return ", ".join(sorted(value.split(","))) if field == "directions" else value

@@ -1,0 +1,69 @@
+"""What work has cost: money of model calls, hours of sandboxes, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db.models import Count, Q, Sum
+
+from lineages.growth.models import Campaign, Candidate
+from lineages.library.models import AgentCall, GateResult
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """`cost` in US dollars; `unpriced` calls of models have no known price and are in it with nothing."""
+
+    evolutions: int
+    accepted: int
+    exhausted: int
+    failed: int
+    cost: Decimal
+    unpriced: int
+    sandbox_hours: float
+    agent_hours: float
+
+    @property
+    def settled(self) -> int:
+        return self.accepted + self.exhausted
+
+    @property
+    def yielded(self) -> float | None:
+        """The share of evolutions that ended with a child among those that ended by themselves."""
+        return self.accepted / self.settled if self.settled else None
+
+    @property
+    def minutes_each(self) -> float | None:
+        """Sandbox minutes for each accepted environment."""
+        return self.sandbox_hours * 60 / self.accepted if self.accepted else None
+
+    @property
+    def cost_each(self) -> Decimal | None:
+        return self.cost / self.accepted if self.accepted else None
+
+
+def of(campaign: Campaign) -> Spent:
+    """What a campaign has spent so far, in three queries."""
+    counted = campaign.evolutions.aggregate(
+        evolutions=Count("pk"),
+        accepted=Count("pk", filter=Q(status="accepted")),
+        exhausted=Count("pk", filter=Q(status="exhausted")),
+        failed=Count("pk", filter=Q(status="failed")),
+    )
+    audits = Candidate.objects.filter(attempt__evolution__campaign=campaign).values("audit")
+    results = GateResult.objects.filter(audit__in=audits)
+    calls = AgentCall.objects.filter(Q(attempt__evolution__campaign=campaign) | Q(audit__in=audits))
+    asked = calls.aggregate(
+        money=Sum("cost"),
+        unpriced=Count("pk", filter=Q(cost=None, tokens__isnull=False)),
+        spent=Sum("seconds"),
+    )
+    seconds = results.aggregate(spent=Sum("seconds"))["spent"] or 0.0
+    return Spent(
+        **counted,
+        cost=asked["money"] or Decimal(0),
+        unpriced=asked["unpriced"],
+        sandbox_hours=seconds / 3600,
+        agent_hours=(asked["spent"] or 0.0) / 3600,
+    )

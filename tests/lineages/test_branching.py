@@ -1,0 +1,75 @@
+"""A branch from any generation by another recipe."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+
+from agents.scripted import Script
+from lineages.growth import branching
+from lineages.growth.evolving import RecipeSettings, start
+from lineages.growth.models import Evolution
+from lineages.library.models import Environment
+from tests import factories
+from tests.lineages.conftest import begin, grow
+from tests.lineages.test_decisions import vouch_for_seed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def grown(seed: Environment, script: Script) -> list[Environment]:
+    """A lineage of two generations."""
+    vouch_for_seed(seed)
+    grow(begin(seed, generations=2, directions=("length",)))
+    return list(seed.lineage.environments.order_by("generation"))
+
+
+@pytest.mark.parametrize("generation", [0, 1, 2])
+def test_another_recipe_grows_a_branch_from_any_generation(grown: list[Environment], generation: int) -> None:
+    parent = grown[generation]
+
+    low = RecipeSettings(author="scripted", directions=("length",), effort="low", seed=7)
+    branch = grow(start(parent, low))
+
+    assert branch.status == "accepted" and branch.child is not None
+    beside = generation < 2
+    assert (branch.child.parent, branch.child.generation) == (parent, generation + 1)
+    assert branch.child.k == (2 if beside else 1), "k is the next one of its generation"
+    first = Evolution.objects.order_by("pk").first()
+    assert first is not None
+    assert branch.recipe != first.recipe
+    names = [change.name for change in branching.differences(first.recipe, branch.recipe)]
+    assert names == ["effort", "seed"]
+
+
+def test_the_pages_say_what_a_branch_differs_in_and_the_tree_shows_it(grown: list[Environment]) -> None:
+    client = Client()
+    client.force_login(factories.user("ada"))
+    parent = grown[1]
+    form = client.get(f"/environments/{parent.pk}/evolve/").content.decode()
+    assert "It was grown" in form and "effort <strong>high</strong>" in form
+    assert re.search(r'value="high"[^>]*checked', form)
+    assert len(re.findall(r"\schecked\s*>", form)) == 3, "effort, the one direction, who decides: as it was"
+
+    fields = {"generations": 1, "effort": "low", "directions": ["length"], "approval": "plans", "seed": 0}
+    answer = client.post(f"/environments/{parent.pk}/evolve/", fields)
+
+    page = client.get(answer["Location"]).content.decode()
+    assert "A branch:" in page and "effort is <strong>low</strong> (there high)" in page
+    assert "who decides is <strong>plans</strong> (there auto)" in page
+    child = factories.environment(parent.lineage, generation=2, parent=parent, k=2)
+    tree = client.get(f"/lineages/{parent.lineage.slug}/").content.decode()
+    assert f'aria-label="{child.reference};' in tree
+
+
+def test_equal_settings_are_the_same_recipe_and_no_branch(grown: list[Environment]) -> None:
+    made = branching.grown_by(grown[2])
+    assert made is not None
+
+    again = start(grown[2], RecipeSettings(author="scripted", directions=("length",)))
+
+    assert again.recipe == made.recipe
+    assert branching.differences(made.recipe, again.recipe) == []
