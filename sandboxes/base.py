@@ -175,7 +175,7 @@ class Backend(Protocol):
         """Raises `MachineFault` with a sentence that says what to enable, when nothing can run here."""
 
     def build(self, context: Mapping[str, TaskFile], *, timeout: float) -> Image:
-        """Build the context (a `Dockerfile` at its root) without a network; cached by content.
+        """Build the context (a `Dockerfile` at its root); cached by content.
 
         Raises `BuildFailed`, `Unsupported`, `TimedOut`, `MachineFault`.
         """

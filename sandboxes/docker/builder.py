@@ -23,7 +23,7 @@ from sandboxes.transfer import CHUNK, pack
 
 LOG_BYTES = 64 * 1024
 PROBE_SECONDS = 30
-PRUNE_SECONDS = 300
+PRUNE_SECONDS = 30  # less than a lease: whoever waits for room does not beat meanwhile
 CACHE = "1gb"
 
 HEREDOC_PROBE = "FROM scratch\nCOPY <<EOF /probe\nEOF\n"
@@ -86,7 +86,7 @@ class Builder:
     def shrink_cache(self) -> None:
         """Have BuildKit's cache, which it keeps beside the images, take no more than `CACHE`.
 
-        An engine that needs more than `PRUNE_SECONDS` goes on by itself.
+        What is not done in `PRUNE_SECONDS` is left to the next time.
         """
         if self.buildkit:
             command = [*self._docker, "builder", "prune", "--force", "--keep-storage", CACHE]
