@@ -54,6 +54,12 @@ def grown(campaign: Campaign) -> Iterator[Grown]:
         yield _summed(chain_of(first))
 
 
+def not_begun(campaign: Campaign) -> list[tuple[str, str]]:
+    """Environments that nothing was grown from yet, each with the reason, or that its turn has not come."""
+    entries = campaign.entries.filter(evolution=None).select_related("environment__lineage")
+    return [(each.environment.reference, each.note or "its turn has not come") for each in entries]
+
+
 def chain_of(first: Evolution) -> list[Evolution]:
     """An evolution and those that went on from its children, in order."""
     chain = [first]

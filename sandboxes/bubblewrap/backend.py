@@ -10,6 +10,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -128,7 +129,10 @@ class BubblewrapBackend:
     def _kept(self) -> Iterator[Kept]:
         for each in self._images.iterdir():
             with suppress(FileNotFoundError):  # another worker was faster
-                yield Kept(name=each.name, size=_bytes(each), used=each.stat().st_mtime)
+                used = each.stat().st_mtime
+                # Half of one, which somebody makes or removes just now, or died over.
+                if not each.name.startswith(".") or used < time.time() - RECENT_SECONDS:
+                    yield Kept(name=each.name, size=_bytes(each), used=used)
 
     def _drop(self, image: Kept) -> bool:
         """Under another name first, so that nobody starts from half of it. One that was used stays."""

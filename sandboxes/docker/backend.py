@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from docker.errors import ImageNotFound, NotFound
+from docker import APIClient
+from docker.errors import APIError, ImageNotFound, NotFound
 
 from sandboxes.base import RECENT_SECONDS, Image, Limits, Sandbox
 from sandboxes.context import dockerfile_text
@@ -26,6 +28,8 @@ INSTANCE = "org.envevo.instance"
 CONTEXT = "org.envevo.context"
 FORK = "org.envevo.fork"
 FORK_TAG = "fork-"
+USAGE_TRIES = 20
+USAGE_SECONDS = 0.5
 RUN = "org.envevo.run."  # prefix of the labels that callers give
 
 
@@ -131,7 +135,7 @@ class DockerBackend:
 
     def _images(self) -> list[Kept]:
         with seam("asking what images take"):
-            images = self._engine.api.df()["Images"] or []
+            images = usage(self._engine.api)["Images"] or []
         prefix = f"envevo/{self._instance}:"
         ours = [(each, tag) for each in images for tag in each["RepoTags"] or () if tag.startswith(prefix)]
         return [
@@ -206,6 +210,20 @@ class DockerBackend:
     def _remove_image(self, name: str) -> None:
         with suppress(SandboxError), seam("removing an image"), suppress(NotFound):
             self._engine.api.remove_image(name, force=True)
+
+
+def usage(api: APIClient) -> dict[str, Any]:
+    """What the engine's disk holds. An engine before version 23 counts for one caller at a time."""
+    for tries_left in reversed(range(USAGE_TRIES)):
+        try:
+            counted: dict[str, Any] = api.df()
+        except APIError as error:
+            if not tries_left or "already running" not in str(error.explanation):
+                raise
+            time.sleep(USAGE_SECONDS)
+        else:
+            return counted
+    raise AssertionError("the last try returns or raises")
 
 
 def _given(labels: Mapping[str, str] | None) -> dict[str, str]:

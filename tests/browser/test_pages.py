@@ -8,6 +8,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from lineages.growth import campaigns
+from lineages.growth.campaigns import Limits
+from lineages.growth.evolving import RecipeSettings
 from lineages.growth.models import Evolution
 from tests import factories
 
@@ -40,6 +43,9 @@ def addresses() -> list[str]:
         seconds=0.1,
     )
     environment = f"/environments/{grown[1].pk}/"
+    campaign = campaigns.create(
+        "n" * 80, [grown[0]], RecipeSettings(), generations=1, parallel=1, limits=Limits(hours=1)
+    )
     return [
         "/",
         "/lineages/",
@@ -56,6 +62,9 @@ def addresses() -> list[str]:
         f"/evolutions/{candidate.attempt.evolution_id}/",
         f"/evolutions/{spent.pk}/",
         "/account/",
+        "/campaigns/",
+        "/campaigns/new/",
+        f"/campaigns/{campaign.pk}/",
     ]
 
 

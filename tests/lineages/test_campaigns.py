@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
@@ -23,7 +24,8 @@ from lineages.growth.campaigns import CannotCampaign, Limits
 from lineages.growth.evolving import RecipeSettings
 from lineages.growth.models import Campaign, Evolution
 from lineages.library.models import Environment
-from lineages.lifecycle import Stale, move
+from lineages.lifecycle import Stale, claim, move
+from lineages.management.commands.campaign import moment
 from tests import factories
 from tests.lineages.test_lifecycle import at_once
 
@@ -356,6 +358,31 @@ def test_the_command_drives_a_campaign_to_its_end_and_tells_scripts_of_it(
     told = json.loads(capsys.readouterr().out)
     assert (told["status"], told["accepted"], told["entries"], told["yield"]) == ("finished", 2, 1, 1.0)
     assert seed.lineage.environments.count() == 3
+
+
+def test_a_drive_waits_for_another_process_that_is_just_starting_what_is_due() -> None:
+    campaign = campaign_of(*seeds(1))
+    Environment.objects.update(quarantined=True)
+    lease = claim(campaign)
+    assert lease
+
+    def other_process() -> None:
+        time.sleep(0.5)
+        lease.release()
+
+    answers = at_once(
+        other_process, lambda: call_command("campaign", "drive", campaign.slug, stdout=StringIO())
+    )
+
+    assert answers == [None, None]
+    campaign.refresh_from_db()
+    assert campaign.status == "finished", "it did not leave while an entry was due"
+
+
+@pytest.mark.parametrize("text", ["0x", "h", "99999999999d", "2026-02-31T06:00", "tomorrow", "٣w"])
+def test_a_deadline_that_is_no_time_is_refused_in_words(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="is no time"):
+        moment(text)
 
 
 def test_the_command_says_that_there_is_no_such_campaign(capsys: pytest.CaptureFixture[str]) -> None:

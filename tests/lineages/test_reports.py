@@ -74,6 +74,20 @@ def test_where_a_lineage_ends_early_the_report_says_why(
     assert json.loads(capsys.readouterr().out)["lineages"][0]["after"]["words"] == row.after.words
 
 
+def test_what_was_never_begun_is_told_too(seed: Environment, capsys: pytest.CaptureFixture[str]) -> None:
+    campaigns.create(
+        "soak", [seed], RecipeSettings(author="scripted"), generations=1, parallel=1, limits=Limits()
+    )
+
+    call_command("report", "soak")
+    assert "- words/g0: not started (its turn has not come)" in capsys.readouterr().out
+
+    call_command("report", "soak", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert told["lineages"] == []
+    assert told["not_started"] == [{"environment": "words/g0", "why": "its turn has not come"}]
+
+
 def test_a_report_on_no_campaign_is_refused_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         call_command("report", "nowhere")

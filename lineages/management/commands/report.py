@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from lineages.growth.campaigns import CannotCampaign
 from lineages.management.commands._output import Exit, emit, leave, plain_errors
 from lineages.management.commands.campaign import named
-from lineages.reports.yields import REACHED, Grown, Size, grown
+from lineages.reports.yields import REACHED, Grown, Size, grown, not_begun
 
 HEAD = (
     "lineage", "effort", "reached", "attempts", "repairs", "plans rejected by", "gates failed",
@@ -28,19 +28,23 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         with plain_errors():
             try:
-                rows = [row for name in options["campaigns"] for row in grown(named(name))]
+                found = [named(name) for name in options["campaigns"]]
             except CannotCampaign as unknown:
                 self.stderr.write(f"error: {unknown}")
                 leave(Exit.USAGE)
+        rows = [row for campaign in found for row in grown(campaign)]
+        left = [each for campaign in found for each in not_begun(campaign)]
         if options["json"]:
-            emit({"lineages": [asdict(row) for row in rows]})
+            not_started = [{"environment": reference, "why": why} for reference, why in left]
+            emit({"lineages": [asdict(row) for row in rows], "not_started": not_started})
         else:
-            self.stdout.write("\n".join(markdown(rows)))
+            self.stdout.write("\n".join(markdown(rows, left)))
 
 
-def markdown(rows: Sequence[Grown]) -> list[str]:
-    """The table, and below it why a lineage ended early."""
+def markdown(rows: Sequence[Grown], left: Sequence[tuple[str, str]] = ()) -> list[str]:
+    """The table, and below it why a lineage ended early, or was `left` without a beginning."""
     early = [f"- {row.lineage}, {row.effort}: {row.end}" for row in rows if row.end != REACHED]
+    early += [f"- {reference}: not started ({why})" for reference, why in left]
     return [
         _line(HEAD),
         _line(["---", "---", *["---:"] * 3, "---", "---", *["---:"] * 9]),
