@@ -1,11 +1,23 @@
-"""From where a person signs in."""
+"""How a person signs in, and from where."""
 
 from __future__ import annotations
 
 import ipaddress
 
+from django import forms
 from django.conf import settings
+from django.contrib.auth.forms import AuthenticationForm, UsernameField
+from django.contrib.auth.models import User
 from django.http import HttpRequest
+
+
+class SignInForm(AuthenticationForm):
+    """Django's, which lets names through that are too long for the row of a failed try."""
+
+    username = UsernameField(
+        max_length=User._meta.get_field("username").max_length,
+        widget=forms.TextInput(attrs={"autofocus": True}),
+    )
 
 
 def client_address(request: HttpRequest) -> str | None:

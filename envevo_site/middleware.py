@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
@@ -62,10 +63,11 @@ class RoleMiddleware:
 class SlidingSessionMiddleware:
     """A sign-in ends a time after the last page was opened; a poll of a page left open keeps none alive.
 
-    Written once in `EVERY_SECONDS`, not with each request: a session is a row.
+    Written once in a while, not with each request: a session is a row.
     """
 
-    EVERY_SECONDS = 600
+    WRITES = 72
+    """How often at most while a sign-in lasts without a page being opened."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -74,7 +76,7 @@ class SlidingSessionMiddleware:
         poll = bool(request.htmx) and "seen" in request.GET  # type: ignore[attr-defined]
         if request.user.is_authenticated and not poll:
             now = int(time.time())
-            if now - request.session.get("opened", 0) >= self.EVERY_SECONDS:
+            if now - request.session.get("opened", 0) >= settings.SESSION_COOKIE_AGE / self.WRITES:
                 request.session["opened"] = now
         return self.get_response(request)
 

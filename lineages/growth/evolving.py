@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import random
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -22,6 +22,7 @@ from lineages.library import audits
 from lineages.library.models import Audit, Environment
 from lineages.lifecycle import Move, Stale, move
 from lineages.lifecycle import cancel as cancel_row
+from sandboxes.text import clean
 
 ALL_DIRECTIONS = tuple(Direction)
 MOST_GENERATIONS = 15
@@ -61,6 +62,14 @@ class RecipeSettings:
         gate_profile(self.profile)
         digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
         return Recipe.objects.get_or_create(digest=digest, defaults=fields)[0]
+
+
+def with_todays_rubrics(recipe: Recipe) -> Recipe:
+    """The recipe, or one of the same settings where it pins rubrics that are no longer ours."""
+    if (recipe.plan_rubric, recipe.environment_rubric) == (PLAN_RUBRIC.version, ENVIRONMENT_RUBRIC.version):
+        return recipe
+    chosen = {each.name: getattr(recipe, each.name) for each in fields(RecipeSettings)}
+    return RecipeSettings(**{**chosen, "directions": tuple(recipe.directions.split(","))}).recipe()
 
 
 def start(
@@ -117,7 +126,8 @@ def create(
 ) -> Evolution:
     """The row of a new evolution; `fields` are what an `origin`, a person's override, has it start with.
 
-    Raises `CannotStart` for a withdrawn parent, `IntegrityError` when another one took its ordinal.
+    It is judged by today's rubrics, whatever the recipe pins: no step by others could be done. Raises
+    `CannotStart` for a withdrawn parent, `IntegrityError` when another one took its ordinal.
     """
     with transaction.atomic():
         if not still_free(parent):
@@ -126,7 +136,7 @@ def create(
         return Evolution.objects.create(
             lineage=parent.lineage,
             parent=parent,
-            recipe=recipe,
+            recipe=with_todays_rubrics(recipe),
             ordinal=ordinal,
             generations_left=generations,
             previous=previous,
@@ -162,14 +172,22 @@ def _order(recipe: Recipe, parent_digest: str, ordinal: int) -> str:
 
 def cancel(evolution: Evolution, *, by: User | None, reason: str = "") -> None:
     """End an open evolution, whoever works on it. Raises `Stale` when it has ended already."""
-    evolution.refresh_from_db()
-    if evolution.ended and evolution.status != Evolution.Status.FAILED:
-        raise Stale(f"evolution {evolution.pk} is already {evolution.status}")
+    reason = clean(reason).strip()
+    for tries_left in reversed(range(RACES)):
+        try:
+            _cancel(evolution, by, reason)
+            break
+        except Stale:  # at an end, or a worker has just taken it or moved it
+            if evolution.status in Evolution.ENDED - {Evolution.Status.FAILED} or not tries_left:
+                raise
+    abandon_audits(evolution, "the evolution was cancelled")
+
+
+def _cancel(evolution: Evolution, by: User | None, reason: str) -> None:
     with transaction.atomic():
         # The evolution first, as in every worker's transaction: the other way round they deadlock.
         cancel_row(evolution, Evolution.Status.CANCELLED, reason=reason or "cancelled", by=by)
         abandon_attempts(evolution, reason)
-    abandon_audits(evolution, "the evolution was cancelled")
 
 
 def abandon_attempts(evolution: Evolution, reason: str) -> None:

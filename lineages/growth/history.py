@@ -38,7 +38,8 @@ def of_evolution(evolution: Evolution) -> list[Event]:
     """Its moves, the reviews of its plans and candidates, and failures of theirs that were voided."""
     mine = Q(plan__attempt__evolution=evolution) | Q(candidate__attempt__evolution=evolution)
     reviews = list(_reviews(mine | Q(started=evolution)))
-    voidings = Voiding.objects.filter(result__audit__candidates__attempt__evolution=evolution)
+    # By content: a candidate lets go of an audit that an override has run again, and a copy never had it.
+    voidings = Voiding.objects.filter(result__audit__snapshot__candidates__attempt__evolution=evolution)
     return _in_order(
         _moves(Q(kind=EVOLUTION, row=evolution.pk), reviews), map(_review, reviews), _voided(voidings)
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from lineages.growth.models import Campaign, Candidate
-from lineages.library.models import AgentCall, GateResult
+from lineages.library.models import AgentCall, Audit, GateResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,19 @@ class Spent:
         return self.cost / self.accepted if self.accepted else None
 
 
+def _audits(campaign: Campaign) -> QuerySet[Audit]:
+    """Every audit of its candidates, also those that ended in error and were done again.
+
+    Found by what they are about: a candidate points at its last one alone.
+    """
+    tried = Candidate.objects.filter(
+        attempt__evolution__campaign=campaign,
+        snapshot=OuterRef("snapshot"),
+        attempt__evolution__parent__snapshot=OuterRef("parent"),
+    )
+    return Audit.objects.filter(Exists(tried), created_at__gte=campaign.created_at)
+
+
 def of(campaign: Campaign) -> Spent:
     """What a campaign has spent so far, in three queries."""
     counted = campaign.evolutions.aggregate(
@@ -51,7 +64,7 @@ def of(campaign: Campaign) -> Spent:
         exhausted=Count("pk", filter=Q(status="exhausted")),
         failed=Count("pk", filter=Q(status="failed")),
     )
-    audits = Candidate.objects.filter(attempt__evolution__campaign=campaign).values("audit")
+    audits = _audits(campaign).values("pk")
     results = GateResult.objects.filter(audit__in=audits)
     calls = AgentCall.objects.filter(Q(attempt__evolution__campaign=campaign) | Q(audit__in=audits))
     asked = calls.aggregate(

@@ -276,6 +276,10 @@ def _settle(lease: Lease) -> None:
             lease.move(Audit.Status.ERROR, reason=errors[0].summary)
         elif failed:
             lease.move(Audit.Status.REJECTED, reason=failed[0].summary)
+        elif unaccepted:
+            # What these had waited for was voided after they were passed over: only another audit runs them.
+            names = ", ".join(row.gate for row in unaccepted)
+            lease.move(Audit.Status.ERROR, reason=f"a failure was voided meanwhile: {names} did not run yet")
         else:
             lease.move(Audit.Status.ACCEPTED)
             _mark_provisional(audit)

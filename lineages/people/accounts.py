@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from axes.utils import reset
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
@@ -26,7 +27,7 @@ class LastAdmin(ValueError):
 
 
 class NameTaken(ValueError):
-    """There is an account of that name."""
+    """There is an account of that name, or of one that people would take for that."""
 
 
 def people() -> QuerySet[User]:
@@ -41,8 +42,10 @@ def create(username: str, role: Role | None, *, by: User | None) -> tuple[User, 
     """A new account and its password, which is kept nowhere. Raises `NameTaken`, `ValidationError`."""
     username, password = User.normalize_username(username.strip()), secrets.token_urlsafe(PASSWORD_BYTES)
     user = User(username=username)
-    User.username_validator(username)
+    User._meta.get_field("username").run_validators(username)
     user.set_password(password)
+    if User.objects.filter(username__iexact=username).exists():
+        raise NameTaken(f"there is an account {username!r} already, in these letters or their capitals")
     try:
         with transaction.atomic():
             user.save()
@@ -75,14 +78,26 @@ def set_active(user: User, active: bool, *, reason: str, by: User | None) -> Non
 
 
 def new_password(user: User, *, reason: str, by: User | None) -> str:
-    """A new password, shown once; the old one and every session with it are over. Raises `ReasonNeeded`."""
+    """A new password, shown once; the old one and every session with it are over. Raises `ReasonNeeded`.
+
+    Tries that failed before are forgotten, so that it works at once wherever the old one was refused.
+    """
     reason, password = needed(reason), secrets.token_urlsafe(PASSWORD_BYTES)
     user.set_password(password)
     with transaction.atomic():
         user.save(update_fields=["password"])
         held = held_by(_fresh(user)) or NONE
         _note(user, held, held, f"new password: {reason}", by)
+    reset(username=user.get_username())
     return password
+
+
+def own_password(user: User) -> None:
+    """Store the password that its owner has just set on `user`."""
+    with transaction.atomic():
+        user.save(update_fields=["password"])
+        held = held_by(_fresh(user)) or NONE
+        _note(user, held, held, "changed the password", user)
 
 
 def sign_out(user: User, *, but: str = "") -> int:

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
+from lineages.reasons import ReasonField
 from lineages.roles import Role
 
 ROLES = [
@@ -45,4 +46,4 @@ class ChangeForm(forms.Form):
     """A change of an account, with its reason."""
 
     role = RoleField(label="Role")
-    reason = forms.CharField(label="Reason", max_length=1000, widget=forms.Textarea(attrs={"rows": 2}))
+    reason = ReasonField(label="Reason", max_length=1000, widget=forms.Textarea(attrs={"rows": 2}))

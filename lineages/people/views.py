@@ -103,7 +103,8 @@ def account_detail(request: HttpRequest) -> HttpResponse:
     """One's own password; a new one ends every other session of the account."""
     form = PasswordChangeForm(person(request), request.POST or None)
     if form.is_valid():
-        update_session_auth_hash(request, form.save())
+        accounts.own_password(form.save(commit=False))
+        update_session_auth_hash(request, form.user)
         messages.success(request, "Stored: your new password. Every other session of yours is over.")
         return redirect("account_detail")
     status = 422 if form.is_bound else 200

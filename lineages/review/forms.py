@@ -7,17 +7,13 @@ from typing import Any
 from django import forms
 
 from lineages.growth.models import Review
+from lineages.reasons import ReasonField, readable
 
 
 class ReasonForm(forms.Form):
     """What nobody may do without saying why."""
 
-    reason = forms.CharField(
-        label="Reason",
-        max_length=4000,
-        error_messages={"required": "Say in a sentence why: it stays in the history."},
-        widget=forms.Textarea(attrs={"rows": 2}),
-    )
+    reason = ReasonField(label="Reason", max_length=4000, widget=forms.Textarea(attrs={"rows": 2}))
 
     def pointed(self) -> ReasonForm:
         """With the cursor in the reason, for the page that says what is wrong with it."""
@@ -53,7 +49,7 @@ class DecisionForm(forms.Form):
 
     def clean_comment(self) -> str:
         comment: str = self.cleaned_data["comment"].strip()
-        if self.decision != Review.Decision.APPROVE and not comment:
+        if self.decision != Review.Decision.APPROVE and not readable(comment):
             raise forms.ValidationError("Say in a sentence why: the author reads it.")
         return comment
 

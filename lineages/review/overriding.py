@@ -68,16 +68,21 @@ def _after_approval(attempt: Attempt) -> Follows | None:
 def _after_rejected_plan(attempt: Attempt, newest: bool) -> Follows | None:
     if newest and attempt.outcome == Attempt.Outcome.OPEN:
         return Follows.BUILD if _stands_in(attempt.evolution) == Evolution.Status.DRAFTING else None
-    return Follows.START_AT_PLAN
+    return None if _became_environment(attempt, newest) else Follows.START_AT_PLAN
 
 
 def _after_rejected_candidate(attempt: Attempt, newest: bool) -> Follows | None:
-    """A failed rubric that a person voided before may stand under an environment that was accepted."""
     if newest and attempt.outcome == Attempt.Outcome.OPEN:
         return Follows.VERIFY if _stands_in(attempt.evolution) == Evolution.Status.REPAIRING else None
-    if newest and attempt.outcome == Attempt.Outcome.ACCEPTED:
-        return None
-    return Follows.START_AT_CANDIDATE
+    return None if _became_environment(attempt, newest) else Follows.START_AT_CANDIDATE
+
+
+def _became_environment(attempt: Attempt, newest: bool) -> bool:
+    """There a rejection is an override that withdrew it, or a failed rubric that was voided before.
+
+    A twin that begins at the same plan would not be held back; an operator frees the environment instead.
+    """
+    return newest and attempt.outcome == Attempt.Outcome.ACCEPTED
 
 
 def _stands_in(evolution: Evolution) -> str:
@@ -187,7 +192,7 @@ def _start_at_candidate(review: Review, reason: str, by: User) -> Evolution:
 
 
 def _branch(plan: Plan, status: str, origin: Review, by: User) -> Evolution:
-    """A new evolution from the same parent by the same recipe, whose first direction begins with the plan."""
+    """A new evolution from the same parent by the same settings; its first direction begins with the plan."""
     old, first = plan.attempt.evolution, plan.attempt.direction
     order = [first, *(each for each in old.directions if each != first)]
     evolution = create(
@@ -223,7 +228,7 @@ def _copy(old: Candidate, plan: Plan) -> None:
 
 def _void_rubrics(review: Review, reason: str, by: User) -> None:
     """A rubric verdict stands in a gate, too; a person's own rejection does not."""
-    if review.user_id is None:
+    if review.call_id is not None:
         failed = GateResult.objects.filter(audit__calls=review.call_id, gate=RUBRICS, outcome="failed")
         for result in failed:
             void(result, reason=reason, by=by)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 
 from agents.roles import BuildOrder, Built
 from agents.scripted import REJECT, Script, break_one, build_one
-from lineages.gates import all_gates
-from lineages.growth import loops
+from lineages.gates import all_gates, profile
+from lineages.growth import history, loops
+from lineages.growth.branching import differences
 from lineages.growth.briefs import _failures
 from lineages.growth.evolving import CannotStart
-from lineages.growth.models import Attempt, Candidate, Evolution, Plan, Review
+from lineages.growth.models import Attempt, Candidate, Evolution, Plan, Recipe, Review
 from lineages.growth.subjects import of_candidate
 from lineages.growth.withdrawing import withdraw
 from lineages.library import audits
-from lineages.library.models import Environment, GateResult, Voiding
+from lineages.library.models import Audit, Environment, GateResult, Voiding
 from lineages.lifecycle import LeaseLost, Stale, claim
 from lineages.reasons import ReasonNeeded
 from lineages.review.overriding import Follows, follows, override
@@ -78,6 +82,11 @@ def last_review(of: Plan | Candidate) -> Review:
     review = of.reviews.order_by("-pk").first()
     assert review is not None
     return review
+
+
+def voided_in(evolution: Evolution) -> list[tuple[User | None, str]]:
+    """By whom and why failures were voided, as the evolution's history tells it."""
+    return [(each.by, each.reason) for each in history.of_evolution(evolution) if each.to_status == "voided"]
 
 
 def overridden(review: Review, by: User, reason: str = WHY) -> Evolution:
@@ -146,6 +155,19 @@ def test_a_rejected_plan_of_a_closed_attempt_starts_a_new_evolution_there(
     assert grow(new).status == "accepted"
 
 
+def test_after_the_rubrics_changed_a_new_evolution_begins_by_todays(
+    rejected: Review, ada: User, script: Script
+) -> None:
+    old = grow(rejected.subject.attempt.evolution)
+    Recipe.objects.filter(pk=old.recipe_id).update(digest="before", plan_rubric="a" * 64)
+
+    new = overridden(rejected, ada)
+
+    before = Recipe.objects.get(pk=old.recipe_id)
+    assert [each.name for each in differences(before, new.recipe)] == ["plan rubric"]
+    assert grow(new).status == "accepted"
+
+
 def test_an_older_round_starts_a_new_evolution_while_its_attempt_goes_on(rejected: Review, ada: User) -> None:
     old = rejected.subject.attempt.evolution
     loops.advance(old.pk)
@@ -200,6 +222,7 @@ def test_a_failed_rubric_starts_a_new_evolution_at_its_candidate(
     assert (voiding.gate, voiding.key, voiding.reason, voiding.by) == ("rubrics", failure.key, WHY, ada)
     author = script.author("scripted")
     assert all_gates()["rubrics"].key(of_candidate(copy, author)) == failure.key
+    assert voided_in(new) == voided_in(old.attempt.evolution) == [(ada, WHY)], "in both histories"
 
 
 def test_the_voided_rubric_fails_again_and_its_candidate_is_accepted(
@@ -232,6 +255,7 @@ def test_a_candidate_under_repair_goes_back_to_its_gates(
     assert _failures(Candidate.objects.select_related("audit").get(pk=candidate.pk)) == []
     assert grow(same).status == "accepted"
     assert same.attempts.get().candidates.count() == 1
+    assert voided_in(same) == [(ada, WHY)]
 
 
 def test_another_gates_failure_stands_beside_a_voided_rubric(
@@ -346,7 +370,10 @@ def test_an_override_and_a_worker_at_once_leave_one_of_the_two_outcomes(rejected
     wins(answers)
     stored = Review.objects.filter(supersedes=rejected).exists()
     rounds = evolution.attempts.get().plans.count()
-    assert (evolution.status, rounds) == (("building", 1) if stored else ("plan_review", 2))
+    # A worker that comes after the override builds already.
+    assert (evolution.status, rounds) in (
+        [("building", 1), ("verifying", 1)] if stored else [("plan_review", 2)]
+    )
 
 
 def test_nothing_starts_from_a_withdrawn_parent_by_an_override(rejected: Review, ada: User) -> None:
@@ -410,3 +437,105 @@ def test_what_waits_for_a_voided_gate_runs_and_the_audit_is_accepted(
     assert again.status == "accepted"
     assert again.results.get(gate="static").outcome == "failed"
     assert again.results.get(gate="oracle").outcome == "passed"
+
+
+def test_what_was_passed_over_before_its_failure_was_voided_is_not_accepted_unrun(
+    seed: Environment, script: Script, ada: User
+) -> None:
+    evolution = step_to(begin(seed, **LENGTH), "verifying")
+    candidate = newest_candidate(evolution)
+    subject = of_candidate(candidate, script.author("scripted"))
+    audit = audits.open_audit(candidate.snapshot, subject, profile="standard", parent=seed.snapshot)
+    for gate in profile("standard"):
+        outcome = "failed" if gate.name == "static" else "not_run"
+        factories.gate_result(
+            audit, gate.name, key=gate.key(subject), gate_version=gate.version, outcome=outcome
+        )
+    void(audit.results.get(gate="static"), reason=WHY, by=ada)
+    Candidate.objects.filter(pk=candidate.pk).update(audit=audit)
+
+    loops.advance(evolution.pk)
+
+    audit.refresh_from_db()
+    assert audit.status == "error"
+    assert "voided meanwhile" in audit.last_reason and "oracle" in audit.last_reason
+    evolution.refresh_from_db()
+    assert (evolution.status, evolution.faults) == ("verifying", 1), "another audit comes"
+    assert not seed.children.exists()
+
+
+def test_a_verdict_whose_call_is_lost_voids_nothing_of_others(failed_rubric: Review, ada: User) -> None:
+    other = factories.audit(factories.snapshot(), outcomes={"rubrics": "failed"})
+    assert not other.calls.exists()
+    Review.objects.filter(pk=failed_rubric.pk).update(call=None)
+
+    overridden(Review.objects.get(pk=failed_rubric.pk), ada)
+
+    assert not Voiding.objects.exists()
+
+
+def test_no_twin_of_what_an_override_withdrew_begins_by_overriding_that(seed: Environment, ada: User) -> None:
+    evolution = grow(begin(seed, **LENGTH))
+    approval = last_review(newest_plan(evolution))
+    overridden(approval, ada)
+    mine = Review.objects.get(supersedes=approval)
+
+    assert follows(mine) is None
+    with pytest.raises(Stale):
+        override(mine, shown=Follows.START_AT_PLAN, reason=WHY, by=ada)
+
+    assert Evolution.objects.count() == 1
+
+
+def in_the_middle(script: Script, role: str, review_of: Callable[[], Review], by: User) -> None:
+    """Somebody overrides while this role of a worker thinks; the role answers after that."""
+    answer = getattr(script, role)
+
+    def interrupted(*asked: Any) -> Any:
+        setattr(script, role, answer)
+        try:
+            overridden(review_of(), by)
+        finally:
+            connection.close()
+        return answer(*asked)
+
+    setattr(script, role, interrupted)
+
+
+@pytest.mark.lifecycle
+@pytest.mark.parametrize(
+    ("stands_in", "role", "becomes", "rows"),
+    [
+        ("drafting", "propose", "building", (1, 0)),
+        ("building", "build", "drafting", (1, 0)),
+        ("verifying", "judge", "drafting", (1, 1)),
+        ("repairing", "build", "verifying", (1, 1)),
+    ],
+)
+def test_what_a_worker_answers_after_an_override_is_stored_nowhere(
+    seed: Environment,
+    script: Script,
+    ada: User,
+    stands_in: str,
+    role: str,
+    becomes: str,
+    rows: tuple[int, int],
+) -> None:
+    if stands_in == "drafting":
+        script.review = lambda brief, plan: REJECT
+    if stands_in == "repairing":
+        script.judge = lambda *judged: REJECT
+    evolution = begin(seed, directions=("length", "skill"))
+    while evolution.status != stands_in or not Review.objects.exists():
+        assert loops.advance(evolution.pk)
+        evolution.refresh_from_db()
+    in_the_middle(script, role, lambda: Review.objects.latest("pk"), ada)
+
+    loops.advance(evolution.pk)
+
+    evolution.refresh_from_db()
+    assert (evolution.status, evolution.lease_token, evolution.faults) == (becomes, "", 0)
+    assert (Plan.objects.count(), Candidate.objects.count()) == rows
+    assert Review.objects.latest("pk").user == ada, "and no verdict came after the person's"
+    assert not Audit.objects.filter(status="queued").exists()
+    assert not seed.children.exists()

@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from agents.scripted import Script
 from lineages.growth import jobs, loops
-from lineages.growth.evolving import CannotStart, RecipeSettings, start
+from lineages.growth.evolving import CannotStart, RecipeSettings, cancel, start
 from lineages.growth.models import Attempt, Evolution
 from lineages.growth.withdrawing import (
     ParentHeld,
@@ -275,6 +275,22 @@ def test_withdrawals_of_an_ancestor_and_its_descendant_at_once_both_stand(ada: U
     for each in chain:
         assert each.quarantines.filter(origin=each).count() == 1
         assert each.quarantines.count() == each.generation + 1
+
+
+@pytest.mark.lifecycle
+def test_a_cancel_takes_an_evolution_from_whoever_claims_it_at_that_moment(ada: User) -> None:
+    evolution = factories.evolution()
+
+    answers = at_once(
+        *[lambda: claim(Evolution.objects.get(pk=evolution.pk)) for _ in range(3)],
+        lambda: cancel(Evolution.objects.get(pk=evolution.pk), by=ada, reason="too dear"),
+    )
+
+    assert wrong(answers) == [] and not isinstance(answers[-1], Exception)
+    evolution.refresh_from_db()
+    assert (evolution.status, evolution.lease_token, evolution.last_reason) == ("cancelled", "", "too dear")
+    with pytest.raises(Stale):
+        cancel(evolution, by=ada)
 
 
 def test_cancelling_below_goes_on_until_nothing_is_open(ada: User) -> None:

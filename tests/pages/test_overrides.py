@@ -71,7 +71,7 @@ def test_with_htmx_the_answer_is_the_page_as_it_is_then(htmx: Client) -> None:
     assert "<html" not in html
 
 
-@pytest.mark.parametrize("reason", ["", "   "])
+@pytest.mark.parametrize("reason", ["", "   ", "\u200b\u00a0\u2060"])
 def test_without_a_reason_nothing_is_stored_and_the_form_says_so(web: Client, reason: str) -> None:
     review = rejected()
     response = override(web, review, reason=reason)
@@ -271,3 +271,11 @@ def test_a_candidate_that_no_gate_has_looked_at_yet_is_shown_as_that(web: Client
     for address in (f"/candidates/{candidate.pk}/", f"/evolutions/{candidate.attempt.evolution_id}/"):
         html = web.get(address).content.decode()
         assert "o gate has answered yet" in html
+
+
+def test_the_reason_of_a_cancel_is_kept_as_any_database_can_store_it(web: Client) -> None:
+    evolution = factories.evolution()
+    response = web.post(f"/evolutions/{evolution.pk}/cancel/", {"reason": " hack\0able \n"})
+    assert response.status_code == 302
+    evolution.refresh_from_db()
+    assert (evolution.status, evolution.last_reason) == ("cancelled", "hack\ufffdable")

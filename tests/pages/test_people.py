@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from axes.models import AccessAttempt
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.test import Client, override_settings
@@ -16,6 +17,7 @@ from lineages.lifecycle import Move
 from lineages.people import accounts
 from lineages.roles import Role, held_by
 from tests import factories
+from tests.lineages.test_lifecycle import at_once
 from tests.pages.conftest import _signed_in
 
 pytestmark = pytest.mark.django_db
@@ -87,12 +89,19 @@ def test_a_role_is_given_with_a_reason_and_stands_in_the_history(admin: Client, 
     assert "joins the night shift" in admin.get(f"/people/{vera.pk}/").content.decode()
 
 
-def test_no_change_without_a_reason(admin: Client) -> None:
+@pytest.mark.parametrize("reason", [" ", "\u200b\u2060"])
+def test_no_change_without_a_reason(admin: Client, reason: str) -> None:
     vera = factories.user("vera", role="viewer")
     for what in ("role", "deactivate", "password"):
-        assert change(admin, vera, what, role="admin", reason=" ").status_code == 422
+        assert change(admin, vera, what, role="admin", reason=reason).status_code == 422
     assert role("vera") == Role.VIEWER
     assert not Move.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["Grace", "v" * 151, "a b", ""])
+def test_no_account_of_a_name_that_is_too_like_another_too_long_or_none(admin: Client, name: str) -> None:
+    assert admin.post("/people/", {"username": name, "role": "viewer"}).status_code == 422
+    assert User.objects.count() == 1
 
 
 @pytest.mark.parametrize(("what", "fields"), [("role", {"role": "viewer"}), ("deactivate", {})])
@@ -150,6 +159,18 @@ def test_ones_own_new_password_ends_every_other_session(ada: User) -> None:
     assert there.get("/account/").status_code == 302
 
 
+def test_ones_own_new_password_stands_in_the_history(ada: User) -> None:
+    fields = {"old_password": "ada", "new_password1": "a longer one 7", "new_password2": "a longer one 7"}
+    _signed_in(ada).post("/account/", {**fields, "old_password": "wrong"})
+    assert not accounts.history(ada).exists()
+
+    _signed_in(ada).post("/account/", fields)
+
+    (note,) = accounts.history(ada)
+    assert (note.by, note.to_status, note.reason) == (ada, "operator", "changed the password")
+    assert login("ada", "a longer one 7").status_code == 302
+
+
 def test_one_can_sign_out_everywhere_else(ada: User, bob: User) -> None:
     here, there, bobs = _signed_in(ada), _signed_in(ada), _signed_in(bob)
 
@@ -185,6 +206,48 @@ def test_the_sixth_try_is_refused_with_the_right_password_too(ada: User, bob: Us
     assert "Too many wrong passwords." in html and "15 minutes" in html
     assert login("bob", "bob").status_code == 302, "nobody else is locked out"
     assert login("ada", "ada", REMOTE_ADDR="10.0.0.7").status_code == 302, "nor is she from elsewhere"
+
+
+def test_a_new_password_by_an_admin_works_at_once_where_the_old_one_was_refused(
+    admin: Client, ada: User, bob: User
+) -> None:
+    for _ in range(5):
+        login("ada", "wrong")
+        login("bob", "wrong")
+
+    password = password_in(change(admin, ada, "password"))
+
+    assert login("ada", password).status_code == 302
+    assert login("bob", "bob").status_code == 429, "nobody else is let in by it"
+
+
+@pytest.mark.parametrize("name", ["\uff41da", " ada ", "ada"])
+def test_other_spellings_of_a_name_are_counted_as_that_name(ada: User, name: str) -> None:
+    for _ in range(5):
+        login(name, "wrong")
+    assert login("ada", "ada").status_code == 429
+    assert login("\uff41da", "ada").status_code == 429
+
+
+@pytest.mark.parametrize("name", ["a" * 151, "a" * 5000, "a\0b"])
+def test_a_name_that_nobody_can_have_is_refused_and_not_kept(client: Client, name: str) -> None:
+    assert login(name, "x", client).status_code == 200
+    assert not AccessAttempt.objects.exists()
+
+
+def test_a_sign_in_gives_the_session_another_key(client: Client, ada: User) -> None:
+    planted = Client()
+    planted.get("/login/")
+    session = planted.session
+    session["left"] = "behind"
+    session.save()
+    client.cookies["sessionid"] = session.session_key
+
+    assert login("ada", "ada", client).status_code == 302
+
+    assert client.cookies["sessionid"].value != session.session_key
+    planted.cookies["sessionid"] = session.session_key
+    assert planted.get("/account/").status_code == 302
 
 
 def test_a_right_password_forgets_the_wrong_ones(ada: User) -> None:
@@ -227,6 +290,7 @@ def test_the_command_adds_lists_and_gives_roles(capsys: pytest.CaptureFixture[st
         (["role", "vera", "viewer", "--reason", "x"], 1, "last admin"),
         (["role", "nobody", "viewer", "--reason", "x"], 2, "no account"),
         (["add", "a b", "viewer"], 2, "username"),
+        (["add", "v" * 151, "viewer"], 2, "150 characters"),
     ],
 )
 def test_the_command_says_what_is_wrong(
@@ -238,3 +302,25 @@ def test_the_command_says_what_is_wrong(
     assert left.value.code == code
     assert sentence in capsys.readouterr().err
     assert Group.objects.get(name="admin").user_set.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.lifecycle
+@pytest.mark.parametrize("change_of", ["role", "active"])
+def test_two_admins_who_remove_each_other_at_once_leave_one(change_of: str) -> None:
+    names = ("grace", "alan", "edsger")
+    people = [factories.user(name, role="admin") for name in names]
+
+    def remove(one: User, by: User) -> None:
+        if change_of == "role":
+            accounts.set_role(one, Role.VIEWER, reason="moved on", by=by)
+        else:
+            accounts.set_active(one, False, reason="moved on", by=by)
+
+    answers = at_once(*[lambda at=at: remove(people[at], people[at - 1]) for at in range(3)])  # type: ignore[misc]
+
+    assert [type(each) for each in answers].count(accounts.LastAdmin) == 1
+    assert answers.count(None) == 2
+    left = User.objects.filter(groups__name=Role.ADMIN, is_active=True)
+    assert left.count() == 1
+    assert not accounts.history(left.get()).exists()

@@ -11,7 +11,9 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.urls.resolvers import RoutePattern, URLPattern, URLResolver
 
-from lineages.library.models import Environment, Quarantine
+from lineages.growth.models import Evolution, Review
+from lineages.library.models import Environment, Job, Quarantine, Voiding
+from lineages.lifecycle import Move
 from tests import factories
 from tests.pages.conftest import _signed_in
 
@@ -122,6 +124,46 @@ def test_whoever_is_not_signed_in_is_led_to_the_login(client: Client) -> None:
             if EXPECTED[name] != (PUBLIC, PUBLIC) and name != "logout":
                 assert response.status_code == 302, (name, method)
                 assert response["Location"].startswith("/login/"), (name, method)
+
+
+def test_nothing_is_sent_without_the_token_of_a_form() -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(factories.user("grace", role=ADMIN))
+    for name, address in addresses():
+        if EXPECTED[name][1] is not None:
+            assert client.post(address).status_code == 403, name
+
+
+def test_looking_at_the_address_of_an_action_does_nothing() -> None:
+    grace = factories.user("grace", role=ADMIN)
+    client, seed, held = _signed_in(grace), factories.seed(), factories.seed(quarantined=True)
+    hold = Quarantine.objects.create(environment=held, origin=held, reason="no", by=grace)
+    plan, candidate = factories.waiting_plan(), factories.waiting_candidate()
+    failed = factories.audit(seed.snapshot, outcomes={"oracle": "failed"}).results.get(gate="oracle")
+    verdict = factories.review(factories.plan(factories.attempt(factories.evolution())), decision="reject")
+    addresses_of_actions = [
+        f"/environments/{seed.pk}/withdraw/?seen=0&reason=x",
+        f"/environments/{seed.pk}/verify/",
+        f"/environments/{held.pk}/free/?hold={hold.pk}&reason=x",
+        f"/gates/{failed.pk}/void/?reason=x",
+        f"/plans/{plan.pk}/approve/?version=2",
+        f"/candidates/{candidate.pk}/approve/?version=4",
+        f"/reviews/{verdict.pk}/override/?follows=build&reason=x",
+        f"/people/{grace.pk}/password/?reason=x",
+        *[f"/evolutions/{plan.attempt.evolution_id}/{each}/" for each in ("cancel", "pause", "resume")],
+    ]
+    before = _everything()
+
+    for address in addresses_of_actions:
+        for method in (client.get, client.head):
+            assert method(address).status_code == 302, address
+
+    assert _everything() == before
+
+
+def _everything() -> list[list[Any]]:
+    rows = (User, Environment, Quarantine, Voiding, Job, Evolution, Review, Move)
+    return [list(each._default_manager.order_by("pk").values()) for each in rows]
 
 
 def test_an_account_without_a_role_hears_whom_to_ask_and_may_leave() -> None:
