@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -42,7 +42,7 @@ class Archive:
         self._name = name
         self._members = index.members
         self._paths = sorted(index.members)
-        self._folders = index.folders
+        self._folders = sorted(index.folders)
         self.tasks = _tasks_among(index.members)
         """The folders of the tasks, sorted; "" where the archive's root is one."""
 
@@ -52,12 +52,13 @@ class Archive:
         for above in (task, *parents(task)) if task else ():
             if above in self._members:
                 raise TaskRefused(above, "this is a file or a link, so nothing can be below it")
-        inside = {path[len(prefix) :]: self._members[path] for path in self._below(prefix)}
-        _check_places(inside)
+        inside = {path[len(prefix) :]: self._members[path] for path in _below(self._paths, prefix)}
+        folders = {path[len(prefix) :] for path in _below(self._folders, prefix)}
+        _check_places(inside, folders)
         old = is_old(inside)
         ours = {path: member for path, member in inside.items() if old or belongs(path)}
         others = {path.partition("/")[0] for path in inside if path not in ours}
-        empty = {f"{path}/ (an empty folder)" for path in self._empty_folders(prefix)}
+        empty = {f"{path}/ (an empty folder)" for path in _empty(folders, inside)}
         return admit_any(_read_all(ours), left_out={*others, *empty, *beside})
 
     def beside(self) -> set[str]:
@@ -67,23 +68,27 @@ class Archive:
             return set()
         return {path.partition("/")[0] for path in self._paths} - tops - {MACOS}
 
-    def _below(self, prefix: str) -> Iterator[str]:
-        at = bisect_left(self._paths, prefix)
-        while at < len(self._paths) and self._paths[at].startswith(prefix):
-            if not self._paths[at].startswith(MACOS):
-                yield self._paths[at]
-            at += 1
 
-    def _empty_folders(self, prefix: str) -> set[str]:
-        """Folders of a task with nothing in them, which a task cannot hold."""
-        here = {path for path in self._folders if path.startswith(prefix) and path + "/" != prefix}
-        full = {parent for path in (*self._below(prefix), *here) for parent in parents(path)}
-        return {path[len(prefix) :] for path in here - full if not path.startswith(MACOS)}
+def _below(paths: Sequence[str], prefix: str) -> Iterator[str]:
+    """Those of the sorted paths that start with `prefix`, in time that the others do not count in."""
+    at = bisect_left(paths, prefix)
+    while at < len(paths) and paths[at].startswith(prefix):
+        if not _of_macos(paths[at]):
+            yield paths[at]
+        at += 1
 
 
-def _check_places(inside: Mapping[str, Member]) -> None:
+def _empty(folders: set[str], inside: Mapping[str, Member]) -> set[str]:
+    """Folders with nothing in them, which a task cannot hold."""
+    return folders - {parent for path in (*inside, *folders) for parent in parents(path)}
+
+
+def _check_places(inside: Mapping[str, Member], folders: set[str]) -> None:
     """Also of what does not belong to the task: another reader would take a file there for a folder."""
     for path in inside:
+        if path in folders:
+            raise TaskRefused(path, "this name is in the archive twice, as a file and as a folder")
+    for path in (*inside, *folders):
         for parent in parents(path):
             if parent in inside:
                 raise TaskRefused(path, f"{parent} is a file or a link, so nothing can be below it")
@@ -142,6 +147,10 @@ def _task_of(path: str, members: Mapping[str, Member], folders: set[str]) -> str
     return None
 
 
+def _of_macos(path: str) -> bool:
+    return path.partition("/")[0] == MACOS
+
+
 def _hidden(folder: str) -> bool:
     return any(part.startswith(".") or part == MACOS for part in folder.split("/"))
 
@@ -166,8 +175,8 @@ def opened(
 ) -> Iterator[Archive]:
     """A zip, tar or tar.gz with its members looked through.
 
-    `scratch` is the folder of the nameless file that a tar.gz is unpacked to; `tick` is called every now
-    and then meanwhile.
+    `scratch` is the folder of the nameless file that a tar.gz is unpacked to; `tick` is called at each
+    member that is looked at, and again and again while a tar.gz is unpacked.
 
     Raises `TaskRefused` where the archive as a whole cannot be taken in, `OSError` where the machine is
     to blame.
@@ -179,9 +188,9 @@ def opened(
         raise TaskRefused(path.name, f"this archive is larger than {MAX_ARCHIVE_BYTES >> 30} GiB")
     with ExitStack() as stack:
         stream = stack.enter_context(path.open("rb"))
-        index = Index(found.st_size)
+        index = Index(found.st_size, tick)
         try:
-            _look_through(stream, index, stack, scratch, tick)
+            _look_through(stream, index, stack, scratch)
         except TaskRefused as refusal:
             raise TaskRefused(refusal.path or path.name, refusal.reason) from None
         except BROKEN as error:
@@ -197,15 +206,14 @@ MAGIC_BYTES = 512
 
 def is_archive(head: bytes) -> bool:
     """Whether a file that starts with these bytes is of a kind that `opened` reads."""
-    return head.startswith((_ZIP, _GZIP)) or head[257:262] == _TAR
+    return head.startswith((*_ZIP, _GZIP)) or head[257:262] == _TAR
 
 
-_ZIP, _GZIP, _TAR = b"PK\x03\x04", b"\x1f\x8b", b"ustar"
+_ZIP, _GZIP, _TAR = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b", b"ustar"
+"""The second one of a zip is that of an empty one."""
 
 
-def _look_through(
-    stream: BinaryIO, index: Index, stack: ExitStack, scratch: Path | None, tick: Callable[[], None]
-) -> None:
+def _look_through(stream: BinaryIO, index: Index, stack: ExitStack, scratch: Path | None) -> None:
     head = stream.read(MAGIC_BYTES)
     stream.seek(0)
     if not is_archive(head):
@@ -214,16 +222,18 @@ def _look_through(
         stack.enter_context(read_zip(stream, index))
     elif head.startswith(_GZIP):
         unpacked = stack.enter_context(tempfile.TemporaryFile(dir=scratch))  # noqa: SIM115
-        _unzip(stream, unpacked, index, tick)
+        _unzip(stream, unpacked, index)
+        if unpacked.read(4).startswith((*_ZIP, _GZIP)):
+            raise TaskRefused("", "gzip holds another archive here, and no tar; unpack it once")
         read_tar(unpacked, index)
     else:
         read_tar(stream, index)
 
 
-def _unzip(stream: BinaryIO, out: IO[bytes], index: Index, tick: Callable[[], None]) -> None:
+def _unzip(stream: BinaryIO, out: IO[bytes], index: Index) -> None:
     with gzip.GzipFile(fileobj=stream) as packed:
         while piece := packed.read(_PIECE):
-            tick()
+            index.tick()
             index.unpacks_to(len(piece))
             out.write(piece)
     out.seek(0)

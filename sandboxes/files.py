@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from sandboxes.errors import TaskRefused
 
 MAX_PATH_BYTES = 1024
+MAX_NAME_BYTES = 255
+"""Of one file or folder; no file system of Linux takes more."""
 
 # Control characters, what is not storable text, and marks that are not seen: two names that look the same
 # are two files, and some make a name read backwards.
@@ -89,6 +91,8 @@ def check_path(path: str) -> None:
         raise TaskRefused(printable(path), f"a file name may not hold {bad}; rename it")
     if len(path.encode()) > MAX_PATH_BYTES:
         raise TaskRefused(printable(path), f"this path is longer than {MAX_PATH_BYTES:,} bytes")
+    if any(len(part.encode()) > MAX_NAME_BYTES for part in path.split("/")):
+        raise TaskRefused(printable(path), f"a name in this path is longer than {MAX_NAME_BYTES} bytes")
     if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
         raise TaskRefused(path, "a path has to be relative to the task and without '..'")
 

@@ -74,9 +74,10 @@ def _children(folder: Path) -> list[Path] | None:
 def _looks_like_a_task(folder: Path) -> bool:
     if any(os.path.lexists(folder / name) for name in CONFIGS):
         return True
-    if (folder / INSTRUCTION).exists():
-        return any((folder / name).is_dir() for name in TASK_FOLDERS)
-    return (folder / DOCKERFILE).exists() and (folder / TEST).exists()
+    # Not the methods of `Path`, which raise where a path is longer than the system takes.
+    if os.path.exists(folder / INSTRUCTION):
+        return any(os.path.isdir(folder / name) for name in TASK_FOLDERS)
+    return os.path.exists(folder / DOCKERFILE) and os.path.exists(folder / TEST)
 
 
 def read_folder(path: Path) -> Intake:
@@ -143,6 +144,12 @@ class _Reader:
 
     def _take(self, path: str, name: str, folder: int) -> None:
         check_path(path)
+        try:
+            self._take_entry(path, name, folder)
+        except OSError as error:  # gone, or something else, since the folder was listed
+            raise TaskRefused(path, f"cannot be read: {error.strerror}") from None
+
+    def _take_entry(self, path: str, name: str, folder: int) -> None:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(found.st_mode):
             if path in SINGLES or path in REQUIRED or path == OLD_CONFIG:
@@ -157,13 +164,24 @@ class _Reader:
             raise TaskRefused(path, "this is a special file (device, pipe or socket); take it out")
 
     def _regular(self, path: str, name: str, folder: int) -> TaskFile:
-        try:
-            handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-        except OSError as error:
-            raise TaskRefused(path, f"cannot be read: {error.strerror}") from None
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         with open(handle, "rb") as stream:
-            mode = os.fstat(handle).st_mode
-            return TaskFile(self._budget.read(path, stream.read), EXECUTABLE if mode & 0o111 else PLAIN)
+            before = os.fstat(handle)
+            data = self._budget.read(path, stream.read)
+            after = os.fstat(handle)
+        if (
+            not stat.S_ISREG(before.st_mode)
+            or _written(before) != _written(after)
+            or len(data) != after.st_size
+        ):
+            raise TaskRefused(
+                path, "this file changed while it was read; import again once nothing writes to it"
+            )
+        return TaskFile(data, EXECUTABLE if before.st_mode & 0o111 else PLAIN)
+
+
+def _written(found: os.stat_result) -> tuple[int, int]:
+    return found.st_size, found.st_mtime_ns
 
 
 class Budget:

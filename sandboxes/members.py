@@ -18,6 +18,7 @@ MAX_RATIO = 200
 MAX_TARGET = 4096
 """As long as Linux follows one; to follow a longer one takes the square of its length."""
 RATIO_FLOOR = 64 * 1024 * 1024
+HALF_A_FOLDER = "this is a folder by its name or its kind alone, so readers differ; pack it anew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,13 @@ class Member:
 
 
 class Index:
-    """The members of one archive so far. Every method raises `TaskRefused` for what refuses all of it."""
+    """The members of one archive so far. Every method raises `TaskRefused` for what refuses all of it.
 
-    def __init__(self, archive_bytes: int) -> None:
+    `tick` is called at each one.
+    """
+
+    def __init__(self, archive_bytes: int, tick: Callable[[], None]) -> None:
+        self.tick = tick
         self.members: dict[str, Member] = {}
         self.folders: set[str] = set()
         self._archive_bytes = archive_bytes
@@ -47,6 +52,7 @@ class Index:
 
     def entry(self, raw: str) -> str:
         """Count one member and return its path, "" for the root itself."""
+        self.tick()
         self._entries += 1
         if self._entries > MAX_ENTRIES:
             raise TaskRefused(printable(raw), too_many_entries())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 
 import tomlkit
@@ -18,8 +19,9 @@ from sandboxes.task import CONFIG, DOCKERFILE, VERIFIER_DOCKERFILE
 SINGLES = (*SINGLE_FILES, GITIGNORE, HARBORIGNORE)
 COMPOSE = "environment/docker-compose.yaml"
 COMPOSE_NAMES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml", "compose.yml")
-PLAIN_DATA = ("tests/held/", "tests/pristine/")
-"""Copies of what the solver is given, which an evolved task keeps for its verifier."""
+DATA_FOLDERS = frozenset({"data", "expected", "fixtures", "golden", "held", "pristine", "testdata"})
+"""What lies in a folder of such a name is compared or handed over, whatever it starts with. An evolved task
+keeps copies of what the solver is given in the ones called `held` and `pristine`."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -33,7 +35,7 @@ def mended(files: Files, left_out: Iterable[str]) -> Mended:
     for mend in (_without_bom, _with_unix_lines, _with_exec_bits, _without_compose, _with_dockerfile):
         kept, said = mend(kept)
         warnings += said
-    return kept, warnings + _same_but_for_case(kept)
+    return kept, warnings + _same_elsewhere(kept)
 
 
 def _without_ignored(files: Files, left_out: Iterable[str]) -> Mended:
@@ -95,7 +97,7 @@ def _is_form(path: str, file: TaskFile) -> bool:
 def _is_script(path: str, file: TaskFile) -> bool:
     if file.link is not None or not path.startswith(("tests/", "solution/")):
         return False
-    if path.startswith(PLAIN_DATA):
+    if not DATA_FOLDERS.isdisjoint(path.split("/")[1:-1]):
         return False
     return path.endswith(".sh") or file.data.removeprefix(_BOM).startswith(b"#!")
 
@@ -162,8 +164,14 @@ def _without_image(data: bytes) -> bytes:
         raise TaskRefused(CONFIG, reason) from None
 
 
-def _same_but_for_case(files: Files) -> list[str]:
+def _same_elsewhere(files: Files) -> list[str]:
     """Names that are one on macOS and Windows. Linux tells them apart, and so does the container."""
     folded: dict[str, str] = {}
-    twins = {path for path in files if folded.setdefault(path.casefold(), path) != path}
-    return _warning("names that differ in case only, so a download unpacks on Linux alone", twins)
+    twins = {path for path in files if folded.setdefault(_as_macos_compares(path), path) != path}
+    return _warning(
+        "names that differ in case or accents' form only, so a download unpacks on Linux alone", twins
+    )
+
+
+def _as_macos_compares(path: str) -> str:
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", path).casefold())

@@ -10,9 +10,12 @@ from typing import Any
 import yaml
 
 from sandboxes.errors import TaskRefused
+from sandboxes.files import printable
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 50
+
+_PLAIN_TAGS = (None, "!", *(f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map")))
 
 
 class _Unwanted(yaml.MarkedYAMLError):
@@ -20,7 +23,11 @@ class _Unwanted(yaml.MarkedYAMLError):
 
 
 class _Loader(yaml.BaseLoader):
-    """Refuses aliases (a few lines of them stand for gigabytes), keys given twice, and deep nesting."""
+    """Refuses what means more than the text that stands there.
+
+    Aliases (a few lines of them stand for gigabytes), merge keys, types (`!!binary` is other text), keys
+    given twice, and deep nesting.
+    """
 
     depth = 0
 
@@ -28,6 +35,9 @@ class _Loader(yaml.BaseLoader):
         at: yaml.Mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
         if self.check_event(yaml.AliasEvent):
             raise _Unwanted(problem="an alias (*name); write it out", problem_mark=at)
+        tag = getattr(self.peek_event(), "tag", None)  # type: ignore[no-untyped-call]
+        if tag not in _PLAIN_TAGS:
+            raise _Unwanted(problem=f"the type {printable(str(tag))}; write the value out", problem_mark=at)
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise _Unwanted(problem=f"nesting of more than {MAX_DEPTH} levels", problem_mark=at)
@@ -40,6 +50,8 @@ class _Loader(yaml.BaseLoader):
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _Unwanted(problem="a key that is no text", problem_mark=key.start_mark)
+            if key.value == "<<" and not key.style:
+                raise _Unwanted(problem="a merge key (<<); write it out", problem_mark=key.start_mark)
             if key.value in seen:
                 raise _Unwanted(
                     problem=f"the key {key.value!r} for the second time", problem_mark=key.start_mark

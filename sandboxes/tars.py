@@ -8,7 +8,7 @@ from typing import IO, Any, BinaryIO, Self
 
 from sandboxes.errors import TaskRefused
 from sandboxes.files import printable
-from sandboxes.members import Index, Member
+from sandboxes.members import HALF_A_FOLDER, Index, Member
 
 MAX_HEADER_BYTES = 1024 * 1024
 """Of what a tar says about one member: a long name, or other extended attributes."""
@@ -18,8 +18,12 @@ _PIECE = 1 << 20
 def read_tar(stream: BinaryIO | IO[bytes], index: Index) -> None:
     """Look through a tar. Its members stay readable as long as `stream` is open."""
     # As a stream, so that every byte is met: a member that is cut off is known before it is read.
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
     with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as archive:
         while (info := archive.next()) is not None:
+            if archive.offset > size:  # the library would look for its end, a block at a time
+                raise tarfile.ReadError("a member is larger than the rest of it, so it is cut off")
             archive.members.clear()  # type: ignore[attr-defined]  # else every header would be kept
             _take(info, index, stream)
         end = archive.offset
@@ -44,6 +48,8 @@ def _member(info: tarfile.TarInfo, stream: BinaryIO | IO[bytes]) -> Member:
         return Member(fault=f"this is a hard link to {printable(info.linkname)}; put the file there")
     if info.issparse():
         return Member(fault="this is a sparse file; pack it as a plain one")
+    if info.name.endswith("/"):
+        return Member(fault=HALF_A_FOLDER)
     if not info.isreg():
         return Member(fault="this is a special file (device, pipe or socket); take it out")
     start, size = info.offset_data, info.size

@@ -1,8 +1,8 @@
 """An old Terminal-Bench task (`task.yaml`), mapped to the format of today.
 
 The mapping follows what that format's harness does: one container called `client`, tests copied to /tests,
-`run-tests.sh` run there, and the verdict read from pytest's short summary, never from the exit status. What
-has no counterpart is refused in words that name it.
+`run-tests.sh` run there as root, and the verdict read from pytest's short summary, never from the exit
+status. What has no counterpart is refused in words that name it.
 """
 
 from __future__ import annotations
@@ -137,7 +137,10 @@ def _config(told: _Told, service: Service) -> str:
     document["schema_version"] = "1.4"
     document["metadata"] = dict(told.metadata())
     document["agent"] = {"timeout_sec": told.seconds("max_agent_timeout_sec", AGENT_SECONDS)}
-    document["verifier"] = {"timeout_sec": told.seconds("max_test_timeout_sec", TEST_SECONDS)}
+    document["verifier"] = {
+        "timeout_sec": told.seconds("max_test_timeout_sec", TEST_SECONDS),
+        "user": "root",  # as that harness runs the tests, whatever the image's user is
+    }
     environment: dict[str, Any] = {}
     if service.workdir:
         environment["workdir"] = _expanded(service.workdir, "working_dir")
@@ -290,10 +293,10 @@ def _typed(step: object, number: int) -> str:
 
 
 def _notes(files: Files, told: _Told, service: Service) -> Iterator[str]:
-    yield f"{OLD_CONFIG}: mapped to {CONFIG} (time limits, metadata as text) and {INSTRUCTION}"
+    yield f"{OLD_CONFIG}: mapped to {CONFIG} (time limits, tests as root, metadata as text) and {INSTRUCTION}"
     yield (
         f"{RUN_TESTS}: run by a {TEST} made for it; the reward is 1 where pytest's short summary has a "
-        "PASSED line and no FAILED, ERROR or XPASS line"
+        "PASSED or XFAIL line and no FAILED, ERROR or XPASS line"
     )
     if COMPOSE in files:
         gone = ", ".join(("the log mounts", *service.dropped))

@@ -41,9 +41,12 @@ def keep(contents: Iterable[bytes]) -> list[str]:
         digests.append(digest)
         once[digest] = data
     _claim({digest: len(data) for digest, data in once.items()})
+    places = [_place(digest) for digest in once]
     with ThreadPoolExecutor(WRITERS) as writers:  # a disk takes many waits for it as one
-        written = set(writers.map(_write_once, map(_place, once), once.values()))
-        list(writers.map(_settle, written - {None}))
+        list(writers.map(_write_once, places, once.values()))
+        # Also of what was there: another writer may not have come to it yet.
+        folders = {folder for place in places for folder in (place.parent, place.parent.parent)}
+        list(writers.map(_settle, folders))
     return digests
 
 
@@ -100,10 +103,9 @@ def _place(digest: str) -> Path:
     return Path(settings.BLOBS) / digest[:2] / digest[2:]
 
 
-def _write_once(place: Path, data: bytes) -> Path | None:
-    """The folder that has a new name in it now, if it has."""
+def _write_once(place: Path, data: bytes) -> None:
     if place.exists() and place.read_bytes() == data:
-        return None  # a damaged one is written anew
+        return  # a damaged one is written anew
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, unfinished = tempfile.mkstemp(dir=place.parent, prefix=UNFINISHED)
     try:
@@ -112,10 +114,11 @@ def _write_once(place: Path, data: bytes) -> Path | None:
             file.flush()
             os.fsync(file.fileno())  # a name must never outlive its content, not even a power cut
         os.replace(unfinished, place)
-    except BaseException:
+    except BaseException as problem:
         os.unlink(unfinished)
+        if isinstance(problem, OSError):  # a write that finds the disk full does not say which
+            raise OSError(problem.errno, problem.strerror, str(place.parent)) from problem
         raise
-    return place.parent
 
 
 def _settle(folder: Path) -> None:

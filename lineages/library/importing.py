@@ -127,8 +127,8 @@ def _read(source: Source) -> _Read:
         return grown(source.read(), source)
     except TaskRefused as refusal:
         return Refused(source.path, refusal)
-    except (OSError, DatabaseError):
-        raise  # the disk or the database: no task is to blame
+    except (OSError, DatabaseError, MemoryError):
+        raise  # the machine or the database: no task is to blame
     except Exception as problem:
         log.exception("%s could not be taken in", source.path)
         reason = f"it cannot be taken in ({type(problem).__name__}: {problem})"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -148,3 +151,58 @@ def test_a_long_run_says_how_far_it_is_and_the_answer_stays_clean(
     assert "3 tasks done, 1 of them refused" in capsys.readouterr().err
     assert "tasks done" not in out.getvalue()
     assert out.getvalue().splitlines()[-1] == "3 found: 2 imported, 0 unchanged, 1 refused"
+
+
+def test_a_folder_name_that_a_terminal_would_obey_is_written_out(tmp_path: Path) -> None:
+    put(tmp_path / "good\x1b[31m\nimported  fake/g0")
+    broken = put(tmp_path / "bad\u202e\x1b[2J")
+    (broken / "instruction.md").unlink()
+    out = io.StringIO()
+
+    with pytest.raises(SystemExit):
+        call_command("import_tasks", str(tmp_path), stdout=out)
+
+    told = out.getvalue()
+    assert "\x1b" not in told and "\u202e" not in told
+    assert r"good\x1b[31m\nimported  fake/g0" in told and r"bad⟨U+202E⟩\x1b[2J" in told
+    assert len(told.splitlines()) == 4, "a line for each task, one for the reason, one for the counts"
+
+
+def test_a_full_disk_stops_the_import_says_where_and_leaves_nothing_half_written(
+    suite: Path, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.BLOBS = tmp_path / "blobs"
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match=f"No space left on device: '{settings.BLOBS}/"):
+            import_folders([suite])
+
+    assert not Environment.objects.exists() and not Lineage.objects.exists()
+    assert [path for path in settings.BLOBS.rglob("*") if path.is_file()] == []
+    assert len(import_folders([suite]).refused) == 1
+    assert Environment.objects.exists(), "with room again the same import comes through"
+
+
+def test_a_task_that_goes_while_it_is_read_keeps_none_of_the_others_out(
+    suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = next(sources(suite)).path
+    real = os.stat
+
+    def late(path: Any, *args: Any, **options: Any) -> Any:
+        if path == "Dockerfile" and options.get("dir_fd") is not None and first.exists():
+            shutil.rmtree(first)
+        return real(path, *args, **options)
+
+    monkeypatch.setattr(os, "stat", late)
+
+    report = import_folders([suite])
+
+    ((path, refusal),) = report.refused
+    assert (path, refusal.path) == (first, "environment/Dockerfile")
+    assert refusal.reason == "cannot be read: No such file or directory"
+    assert len(report.imported) == 2

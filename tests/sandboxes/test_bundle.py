@@ -410,6 +410,10 @@ def test_a_member_whose_size_is_a_lie_is_refused(tmp_path: Path, declared: int) 
     assert data[at : at + 4] == b"PK\x01\x02"
     struct.pack_into("<L", data, at + 24, declared)
     struct.pack_into("<L", data, at + 16, zlib.crc32(b"x" * min(declared, 100)))
+    struct.pack_into("<L", data, data.index(b"environment/lie") - 30 + 22, declared)
+    struct.pack_into(
+        "<L", data, data.index(b"environment/lie") - 30 + 14, zlib.crc32(b"x" * min(declared, 100))
+    )
     path.write_bytes(data)
     reason = refused(path).reason
     assert "declares" in reason or "damaged" in reason
@@ -437,6 +441,7 @@ def test_encrypted_and_oddly_packed_members_are_refused(tmp_path: Path) -> None:
     path = zipped(tmp_path / "c", lambda archive: archive.writestr("tests/x", b"x"))
     data = bytearray(path.read_bytes())
     data[data.rindex(b"PK\x01\x02") + 8] |= 1
+    data[data.rindex(b"PK\x03\x04") + 6] |= 1
     path.write_bytes(data)
     assert "encrypted" in refused(path).reason
 

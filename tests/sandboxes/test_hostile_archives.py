@@ -218,6 +218,16 @@ def changed_directory(path: Path, name: bytes, at: int, value: bytes) -> Path:
     return path
 
 
+def changed_header(path: Path, name: bytes, at: int, value: bytes) -> Path:
+    """The zip with a field of the header right before one member written over."""
+    data = bytearray(path.read_bytes())
+    header = data.index(name) - 30
+    assert data[header : header + 4] == b"PK\x03\x04"
+    data[header + at : header + at + len(value)] = value
+    path.write_bytes(data)
+    return path
+
+
 @pytest.mark.parametrize(
     ("at", "value", "words"),
     [
@@ -234,7 +244,9 @@ def test_a_lie_about_one_member_of_a_zip_refuses_its_task_alone(
         bad_task(archive)
         archive.writestr("bad/environment/lie", b"x" * 100, zipfile.ZIP_DEFLATED)
 
-    found = outcomes(changed_directory(zipped(tmp_path / "b", build), b"bad/environment/lie", at, value))
+    name = b"bad/environment/lie"
+    path = changed_directory(zipped(tmp_path / "b", build), name, at, value)
+    found = outcomes(changed_header(path, name, at - 2, value))  # the same lie in both places
 
     assert isinstance(found["good"], Intake)
     assert isinstance(found["bad"], str) and words in found["bad"], found["bad"]
@@ -414,7 +426,7 @@ def test_names_that_differ_in_case_alone_are_kept_and_warned_about(tmp_path: Pat
 
     taken = found["good"]
     assert isinstance(taken, Intake) and "environment/dockerfile" in taken.task
-    assert any("differ in case only" in warning for warning in taken.warnings)
+    assert any("differ in case or accents' form only" in warning for warning in taken.warnings)
 
 
 @pytest.mark.parametrize(
@@ -471,3 +483,90 @@ def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path, name: str) -> No
 
     with pytest.raises(TaskRefused, match="a folder where a file belongs"):
         read_folder(tmp_path)
+
+
+def swapped(name: str, swap: Callable[[str, int], object], function: str, patch: pytest.MonkeyPatch) -> None:
+    """Have `swap` change the file `name` right before `function` of the system looks at it."""
+    real = getattr(os, function)
+
+    def late(path: Any, *args: Any, **options: Any) -> Any:
+        if path == name and options.get("dir_fd") is not None:
+            swap(name, options["dir_fd"])
+        return real(path, *args, **options)
+
+    patch.setattr(os, function, late)
+
+
+def gone(name: str, folder: int) -> None:
+    os.unlink(name, dir_fd=folder)
+
+
+def by_a_pipe(name: str, folder: int) -> None:
+    gone(name, folder)
+    os.mkfifo(name, dir_fd=folder)
+
+
+def by_a_link(name: str, folder: int) -> None:
+    gone(name, folder)
+    os.symlink("/etc/passwd", name, dir_fd=folder)
+
+
+def by_a_folder(name: str, folder: int) -> None:
+    gone(name, folder)
+    os.mkdir(name, dir_fd=folder)
+
+
+@pytest.mark.parametrize(
+    ("swap", "function"),
+    [
+        (gone, "stat"),
+        (gone, "open"),
+        (by_a_pipe, "open"),
+        (by_a_link, "open"),
+        (by_a_folder, "open"),
+    ],
+)
+def test_a_file_that_goes_or_turns_into_something_else_while_it_is_read_refuses_its_task(
+    tmp_path: Path, swap: Callable[[str, int], object], function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(tmp_path, {"environment/moving": b"x"})
+    swapped("moving", swap, function, monkeypatch)
+
+    with pytest.raises(TaskRefused, match="environment/moving: (cannot be read|this file changed)"):
+        read_folder(tmp_path)
+
+
+def test_a_file_that_grows_while_it_is_read_refuses_its_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(tmp_path, {"environment/log": b"x" * 1000})
+    read = intake.Budget.read
+
+    def written_to(self: intake.Budget, path: str, reader: Callable[[int], bytes]) -> bytes:
+        data = read(self, path, reader)
+        if path == "environment/log":
+            with (tmp_path / path).open("ab") as log:
+                log.write(b"more")
+        return data
+
+    monkeypatch.setattr(intake.Budget, "read", written_to)
+
+    with pytest.raises(TaskRefused, match="environment/log: this file changed while it was read"):
+        read_folder(tmp_path)
+
+
+def test_folders_deeper_than_a_path_can_say_are_named_and_end_nothing(tmp_path: Path) -> None:
+    plant(tmp_path / "good")
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(25):
+        os.mkdir("d" * 200, dir_fd=here)
+        inner = os.open("d" * 200, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+
+    deep, good = find_tasks(tmp_path)
+
+    assert good == tmp_path / "good"
+    with pytest.raises(TaskRefused):
+        read_folder(deep)

@@ -56,6 +56,9 @@ def test_bytes_of_data_are_never_rewritten(tmp_path: Path) -> None:
         "environment/notes.md": b"\xef\xbb\xbfx\r\n",
         "tests/expected.txt": b"x\r\n",
         "tests/self-extracting.sh": TaskFile(b"#!/bin/sh\n\x00\r\n", 0o755),
+        "tests/data/windows.sh": TaskFile(b"#!/bin/bash\r\necho\r\n", 0o644),
+        "tests/unit/fixtures/deep/out": TaskFile(b"#!/bin/bash\r\n", 0o644),
+        "solution/expected/answer.sh": TaskFile(b"\xef\xbb\xbfecho\r\n", 0o644),
     }
     taken = read_folder(plant(tmp_path, data))
     assert {path: taken.task.files[path] for path in data} == {
@@ -63,6 +66,12 @@ def test_bytes_of_data_are_never_rewritten(tmp_path: Path) -> None:
         for path, content in data.items()
     }
     assert taken.warnings == ()
+
+
+def test_a_script_is_mended_in_any_other_folder_of_the_tests_and_the_solution(tmp_path: Path) -> None:
+    scripts = ("tests/lib/data.sh", "tests/database/check", "solution/steps/one")
+    taken = read_folder(plant(tmp_path, {path: TaskFile(b"#!/bin/bash\r\n", 0o644) for path in scripts}))
+    assert {taken.task.files[path] for path in scripts} == {TaskFile(b"#!/bin/bash\n", 0o755)}
 
 
 def test_unknown_keys_comments_and_variables_of_task_toml_stay_byte_for_byte(tmp_path: Path) -> None:

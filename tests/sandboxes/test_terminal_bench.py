@@ -92,7 +92,7 @@ def test_every_part_of_an_old_task_has_its_place_in_the_new_one(tmp_path: Path) 
             "expert_time_estimate_min": 12,
         },
         "agent": {"timeout_sec": 90},
-        "verifier": {"timeout_sec": 30},
+        "verifier": {"timeout_sec": 30, "user": "root"},
         "environment": {"env": {"TEST_DIR": "/tests"}},
     }
     assert all(
@@ -256,7 +256,11 @@ def service(text: str) -> dict[str, str]:
         ({"task.yaml": "instruction: " + "[" * 1000 + "]" * 1000}, "nesting of more than 50 levels"),
         ({"task.yaml": "- instruction\n"}, "no table of keys"),
         ({"task.yaml": "instruction: x\n? [a]\n: b\n"}, "a key that is no text"),
-        ({"task.yaml": "instruction: !!python/object/apply:os.system [id]\n"}, "`instruction` is no text"),
+        ({"task.yaml": "instruction: !!python/object/apply:os.system [id]\n"}, "2002:python/object/apply"),
+        ({"task.yaml": "instruction: !!binary aGVsbG8=\n"}, "the type tag:yaml.org,2002:binary"),
+        ({"task.yaml": TASK + "<<: {max_agent_timeout_sec: 5}\n"}, "a merge key (<<)"),
+        ({"task.yaml": "instruction: a\n---\ninstruction: b\n"}, "task.yaml:2:1: not YAML that is read here"),
+        ({"task.yaml": "instruction: [a, b]\n"}, "`instruction` is no text"),
         ({"run-tests.sh": None}, "there is no file run-tests.sh beside it"),
         ({"Dockerfile": None}, "there is no Dockerfile beside it"),
         ({"solution.sh": None}, "there is neither solution.sh nor solution.yaml"),

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from lineages.library.importing import Imported, Outcome, Refused, Report, import_paths
+from lineages.library.rendering import visible
 from lineages.management.commands._output import Exit, emit, leave, plain_errors, progress
 from sandboxes.errors import TaskRefused
-from sandboxes.files import printable
 from sandboxes.text import clean
 
 EVERY_SECONDS = 1.0
@@ -41,14 +41,17 @@ class Command(BaseCommand):
 
     def _show(self, outcome: Outcome) -> None:
         if isinstance(outcome, Refused):
-            self.stdout.write(
-                clean(f"refused    {printable(str(outcome.path))}\n           {outcome.refusal}")
-            )
+            self.stdout.write(f"refused    {_line(outcome.path)}\n           {_line(outcome.refusal)}")
             return
         word = "imported " if outcome.new else "unchanged"
-        self.stdout.write(f"{word}  {outcome.reference}  {clean(str(outcome.path))}")
+        self.stdout.write(f"{word}  {outcome.reference}  {_line(outcome.path)}")
         for warning in outcome.warnings:
-            self.stdout.write(f"           warning: {warning}")
+            self.stdout.write(f"           warning: {_line(warning)}")
+
+
+def _line(text: object) -> str:
+    """On one line, with nothing in it that a terminal obeys: a stranger named the folders."""
+    return clean(visible(str(text))).replace("\n", "\\n")
 
 
 def said(outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
