@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from lineages.growth import jobs, uploads
 from lineages.growth.jobs import importing
-from lineages.library.models import ImportedTask, Job
+from lineages.library.models import Environment, ImportedTask, Job
 from lineages.pages import for_role, nothing_new, page, person, posted, stamp, unchanged
 from lineages.roles import Role
 
@@ -86,11 +86,8 @@ def import_verify(request: HttpRequest, pk: int) -> HttpResponse:
     """Have the gates look at every seed that this import made."""
     job = _job(pk)
     made = job.tasks.filter(outcome=ImportedTask.Outcome.IMPORTED, environment__isnull=False)
-    queued = 0
-    for task in made.select_related("environment__lineage").iterator(chunk_size=ROWS):
-        assert task.environment is not None, "filtered above"
-        jobs.request_audit(task.environment, person(request))
-        queued += 1
+    seeds = Environment.objects.filter(pk__in=made.values("environment")).select_related("lineage")
+    queued = jobs.request_audits(seeds, person(request))
     messages.success(request, f"Queued: the verification of {queued} seed{'s' * (queued != 1)}.")
     return redirect("import_detail", pk=pk)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 
 from django.conf import settings
@@ -18,6 +18,8 @@ from lineages.lifecycle import Busy, Lease, LifecycleError, claim, later
 from sandboxes.text import clean
 
 log = logging.getLogger(__name__)
+
+BATCH, TOLD = 1000, 100
 
 KINDS: Mapping[str, Callable[[Job, Lease], None]] = {
     "audit": audit.run,
@@ -38,6 +40,26 @@ def request_audit(environment: Environment, by: User) -> Job:
     )
     nudge(job)
     return job
+
+
+def request_audits(environments: Iterable[Environment], by: User) -> int:
+    """As `request_audit` for thousands at once; returns how many they are.
+
+    Workers are told of the first of them only; the sweep finds the others.
+    """
+    wanted = {environment.reference for environment in environments}
+    open_ones = Job.objects.filter(job_kind="audit", status=Job.Status.QUEUED)
+    missing = sorted(wanted.difference(open_ones.values_list("subject", flat=True)))
+    made = Job.objects.bulk_create(
+        [
+            Job(job_kind="audit", subject=reference, status=Job.Status.QUEUED, started_by=by)
+            for reference in missing
+        ],
+        batch_size=BATCH,
+    )
+    for job in made[:TOLD]:
+        nudge(job)
+    return len(wanted)
 
 
 def nudge(job: Job, *, swept: bool = False) -> None:
