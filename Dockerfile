@@ -15,6 +15,11 @@ RUN python -m venv --without-pip /opt/envevo \
  && pip --python /opt/envevo/bin/python install --no-cache-dir --disable-pip-version-check \
       --only-binary :all: --require-hashes -r /requirements.lock
 
+# What git checks out under a strict umask, nobody but its owner could read.
+FROM base AS source
+COPY . /app
+RUN chmod -R u=rwX,go=rX /app
+
 FROM base AS web
 LABEL org.opencontainers.image.title="envevo" \
       org.opencontainers.image.description="Grows verified terminal tasks into lineages of harder environments" \
@@ -24,7 +29,7 @@ RUN groupadd --gid 10001 envevo \
  && useradd --uid 10001 --gid envevo --no-create-home --home-dir /tmp --shell /usr/sbin/nologin envevo \
  && install -d -o envevo -g envevo -m 750 /data /data/tmp
 COPY --from=dependencies /opt/envevo /opt/envevo
-COPY . /app
+COPY --from=source /app /app
 WORKDIR /app
 ENV ENVEVO_VAR=/data \
     TMPDIR=/data/tmp \

@@ -15,6 +15,8 @@ run: .venv/.runtime ## Serve the pages and run a worker
 up: ## Run all of it with Docker Compose (web, workers, beat, PostgreSQL, Redis)
 	scripts/secrets
 	docker compose up --detach --build --wait
+	@echo "The pages are at http://$$(docker compose port web 8000). The first account:"
+	@echo "  docker compose exec web python manage.py createsuperuser"
 
 test: .venv/.dev ## Bring up what the tests need and run them all (ARGS="-k …" for some)
 	scripts/test $(ARGS)

@@ -1,4 +1,4 @@
-"""The only place that reads the environment (with `value_files`, which it alone uses).
+"""The only place that reads the environment (with `value_files` and `values`, which it alone uses).
 
 Every setting has a working default, so a bare checkout runs; a wrong value refuses to start and names the
 variable. Variables are `ENVEVO_` and the field's name in capitals. With `_FILE` behind that, a variable names
@@ -16,11 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import quote, urlsplit
-from zoneinfo import available_timezones
 
-from pydantic import AliasChoices, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from envevo_site import values
 from envevo_site.value_files import PREFIX, UnusableFile, ValuesInFiles
 
 LONGEST_SOCKET_PATH = 100
@@ -36,38 +37,48 @@ def _memory_share() -> int:
 class Config(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore")
 
-    var: Path = Field(BASE / "var", description="folder for everything that this installation writes")
-    database_url: str = Field("", description="PostgreSQL address; empty: SQLite in the var folder")
+    var: Annotated[Path, AfterValidator(values.folder)] = Field(
+        BASE / "var", validate_default=True, description="folder for everything that this installation writes"
+    )
+    database_url: Annotated[str, AfterValidator(values.database)] = Field(
+        "", description="PostgreSQL address; empty: SQLite in the var folder"
+    )
     database_password: str = Field("", repr=False, description="for an address without one")
-    redis_url: str = Field(
+    redis_url: Annotated[str, AfterValidator(values.broker)] = Field(
         "", description="broker address; empty: an embedded Redis on a socket in the var folder"
     )
     redis_password: str = Field("", repr=False, description="for an address without one")
-    blobs: Path | None = Field(
+    blobs: Annotated[Path, AfterValidator(values.folder)] | None = Field(
         None, description="folder of stored content, shared by all machines; empty: var/blobs"
     )
     secret_key: str = Field(
         "", repr=False, description="signs sessions; empty: made once and kept in the var folder"
     )
     debug: bool = False
-    allowed_hosts: Annotated[list[str], NoDecode] = ["localhost", "127.0.0.1", "[::1]"]
-    csrf_trusted_origins: Annotated[list[str], NoDecode] = []
+    allowed_hosts: Annotated[list[str], NoDecode, AfterValidator(values.hosts)] = Field(
+        ["localhost", "127.0.0.1", "[::1]"], description="host names that are answered"
+    )
+    csrf_trusted_origins: Annotated[list[str], NoDecode, AfterValidator(values.origins)] = Field(
+        [], description="origins that may send forms, with scheme"
+    )
     secure_cookies: bool = Field(False, description="set when the site is served over https")
-    session_hours: float = Field(12, gt=0, description="how long a sign-in lasts without a page being opened")
+    session_hours: float = Field(
+        12, ge=0.01, le=8_760, description="how long a sign-in lasts without a page being opened"
+    )
     login_failures: int = Field(
         5, ge=1, description="wrong passwords for one name from one address before that pair is refused"
     )
-    login_lock_minutes: float = Field(15, gt=0, description="how long it is refused then")
-    proxy_header: str = Field(
+    login_lock_minutes: float = Field(15, gt=0, le=525_600, description="how long it is refused then")
+    proxy_header: Annotated[str, AfterValidator(values.header)] = Field(
         "",
         description="header where our own proxy adds the client's address, as X-Forwarded-For; empty: none",
     )
-    time_zone: str = "UTC"
-    instance: str = Field(
+    time_zone: Annotated[str, AfterValidator(values.zone)] = "UTC"
+    instance: Annotated[str, AfterValidator(values.instance)] = Field(
         "", description="labels this installation's sandboxes; empty: from the var folder's path"
     )
     sandbox: Literal["auto", "docker", "bubblewrap"] = "auto"
-    docker_host: str = Field(
+    docker_host: Annotated[str, AfterValidator(values.engine)] = Field(
         "",
         validation_alias=AliasChoices("ENVEVO_DOCKER_HOST", "DOCKER_HOST"),
         description="the engine's address, also read from DOCKER_HOST; empty: the usual socket",
@@ -77,9 +88,15 @@ class Config(BaseSettings):
     slots: int = Field(
         max(1, os.cpu_count() or 1), ge=1, le=256, description="sandboxes at once on this machine"
     )
-    sandbox_memory_mb: int = Field(_memory_share(), ge=64, description="the most memory of one sandbox")
-    sandbox_cpus: float = Field(float(os.cpu_count() or 1), gt=0, description="the most cpus of one sandbox")
-    lease_seconds: int = Field(60, ge=2, description="how long a worker that went silent keeps its work")
+    sandbox_memory_mb: int = Field(
+        _memory_share(), ge=64, le=2**24, description="the most memory of one sandbox"
+    )
+    sandbox_cpus: float = Field(
+        float(os.cpu_count() or 1), ge=0.01, le=4_096, description="the most cpus of one sandbox"
+    )
+    lease_seconds: int = Field(
+        60, ge=2, le=86_400, description="how long a worker that went silent keeps its work"
+    )
     lease_beat_seconds: float = Field(10, gt=0, description="how often a working worker says that it lives")
     disk_floor_mb: int = Field(
         2048, ge=0, description="free mebibytes below which no work starts in a sandbox of this machine"
@@ -88,21 +105,20 @@ class Config(BaseSettings):
         20480, ge=0, description="the most that images of this installation take on a machine"
     )
     upload_max_mb: int = Field(1024, ge=1, description="the most mebibytes of one uploaded archive")
-    collect_hours: float = Field(6, gt=0, description="how often stored content without a use is looked for")
-    orphan_hours: float = Field(24, gt=0, description="how long it stays after it was found without a use")
-    sweep_seconds: int = Field(30, ge=1, description="how often forgotten work is looked for")
-    pulse: Path | None = Field(
+    collect_hours: float = Field(
+        6, gt=0, le=87_600, description="how often stored content without a use is looked for"
+    )
+    orphan_hours: float = Field(
+        24, ge=1, le=87_600, description="how long it stays after it was found without a use"
+    )
+    sweep_seconds: int = Field(30, ge=1, le=86_400, description="how often forgotten work is looked for")
+    pulse: Annotated[Path | None, AfterValidator(values.pulse)] = Field(
         None, description="file that a worker and beat touch as a sign of life; empty: none"
     )
     fault_retries: int = Field(
-        3, ge=0, description="tries after an infrastructure error before a person is asked"
+        3, ge=0, le=16, description="tries after an infrastructure error before a person is asked"
     )
-    fault_backoff_seconds: float = Field(10, ge=0)
-
-    @field_validator("var")
-    @classmethod
-    def _absolute(cls, folder: Path) -> Path:
-        return folder.resolve()
+    fault_backoff_seconds: float = Field(10, ge=0, le=86_400)
 
     @field_validator("allowed_hosts", "csrf_trusted_origins", mode="before")
     @classmethod
@@ -111,25 +127,12 @@ class Config(BaseSettings):
             [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
         )
 
-    @field_validator("time_zone")
-    @classmethod
-    def _known_zone(cls, name: str) -> str:
-        if name not in available_timezones():
-            raise ValueError(f"{name!r} is no time zone; write one like Europe/Berlin")
-        return name
-
-    @field_validator("database_url")
-    @classmethod
-    def _known_database(cls, address: str) -> str:
-        if address and not address.startswith(("postgresql://", "postgres://", "sqlite:///")):
-            raise ValueError("write postgresql://user:password@host:port/name, or sqlite:///path")
-        return address
-
     @model_validator(mode="after")
     def _beats_within_lease(self) -> Config:
         if self.lease_beat_seconds * 2 > self.lease_seconds:
             raise ValueError(
-                "LEASE_BEAT_SECONDS must be at most half of LEASE_SECONDS, or live workers lose work"
+                "ENVEVO_LEASE_BEAT_SECONDS: it must be at most half of ENVEVO_LEASE_SECONDS, "
+                "or live workers lose work"
             )
         return self
 
@@ -139,7 +142,8 @@ class Config(BaseSettings):
             address, password = getattr(self, f"{name}_url"), getattr(self, f"{name}_password")
             if password and (not urlsplit(address).hostname or urlsplit(address).password):
                 raise ValueError(
-                    f"{name.upper()}_PASSWORD is for a {name.upper()}_URL with a host and without a password"
+                    f"ENVEVO_{name.upper()}_PASSWORD: it is for an ENVEVO_{name.upper()}_URL with a host and "
+                    "without a password"
                 )
         return self
 
@@ -202,11 +206,17 @@ def load() -> Config:
     except UnusableFile as problem:
         lines = [str(problem)]
     except ValidationError as problem:
-        lines = [
-            f"{PREFIX}{'.'.join(map(str, error['loc'])).upper()}: {error['msg']}"
-            for error in problem.errors()
-        ]
+        lines = [_sentence(error) for error in problem.errors()]
     sys.exit("envevo does not start, its settings are wrong:\n  " + "\n  ".join(lines))
+
+
+def _sentence(error: ErrorDetails) -> str:
+    """The variable and what is wrong with it. What concerns two of them says itself which."""
+    said = str(error["ctx"]["error"]) if error["type"] == "value_error" else error["msg"]
+    if not error["loc"]:
+        return said
+    field = str(error["loc"][0]).upper().removeprefix(PREFIX)
+    return f"{PREFIX}{field}: {said}"
 
 
 CONFIG = load()

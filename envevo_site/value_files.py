@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
 from pydantic_settings import PydanticBaseSettingsSource
 
@@ -35,8 +36,10 @@ class ValuesInFiles(PydanticBaseSettingsSource):
 
     def __call__(self) -> dict[str, Any]:
         self._refuse_unknown()
-        found = {name: self.get_field_value(field, name)[0] for name, field in self._fields.items()}
-        return {name: value for name, value in found.items() if value is not None}
+        found = {
+            _key(name, field): self.get_field_value(field, name)[0] for name, field in self._fields.items()
+        }
+        return {key: value for key, value in found.items() if value is not None}
 
     @property
     def _fields(self) -> dict[str, FieldInfo]:
@@ -47,6 +50,12 @@ class ValuesInFiles(PydanticBaseSettingsSource):
         named = {each for each in os.environ if each.startswith(PREFIX) and each.endswith(IN_FILE)}
         for variable in sorted(named - known):
             raise UnusableFile(f"{variable}: there is no setting {variable.removesuffix(IN_FILE)}")
+
+
+def _key(name: str, field: FieldInfo) -> str:
+    """Under what the settings class looks for a value: a field with other names is not found by its own."""
+    others = field.validation_alias
+    return str(others.choices[0]) if isinstance(others, AliasChoices) else name
 
 
 def _text_of(variable: str, place: str) -> str:

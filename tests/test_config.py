@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from envevo_site.config import Config
+from envevo_site.config import Config, load
 from envevo_site.value_files import UnusableFile
 from tests.conftest import ROOT
 
@@ -71,7 +71,8 @@ def test_a_password_beside_an_address_that_takes_none_is_refused(
     monkeypatch.setenv("ENVEVO_DATABASE_URL", address)
     monkeypatch.setenv("ENVEVO_DATABASE_PASSWORD", "given")
 
-    with pytest.raises(ValueError, match="DATABASE_PASSWORD is for a DATABASE_URL with a host and without"):
+    says = "ENVEVO_DATABASE_PASSWORD: it is for an ENVEVO_DATABASE_URL with a host and without"
+    with pytest.raises(ValueError, match=says):
         Config()
 
 
@@ -109,6 +110,128 @@ def test_a_setting_given_both_ways_is_refused(monkeypatch: pytest.MonkeyPatch, s
 
     with pytest.raises(UnusableFile, match="ENVEVO_SECRET_KEY is set too; keep one of them"):
         Config()
+
+
+def test_a_setting_that_has_two_names_may_stand_in_a_file_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    address = tmp_path / "address"
+    address.write_text("tcp://engine.internal:2375\n")
+    monkeypatch.setenv("ENVEVO_DOCKER_HOST_FILE", str(address))
+
+    for other in ("", "unix:///elsewhere"):
+        monkeypatch.setenv("DOCKER_HOST", other)
+        assert Config().docker_host == "tcp://engine.internal:2375"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("VAR", "{file}", "cannot be made a folder"),
+        ("VAR", "/proc/none", "cannot be made a folder"),
+        ("BLOBS", "{file}/below", "cannot be made a folder"),
+        ("DATABASE_URL", "mysql://h/x", "write postgresql://"),
+        ("DATABASE_URL", "postgresql://u:secret@h:abc/x", "write postgresql://"),
+        ("DATABASE_URL", "postgresql://u:secret@h:99999/x", "write postgresql://"),
+        ("DATABASE_URL", "postgresql://u:secret@[h/x", "write postgresql://"),
+        ("DATABASE_URL", "postgresql://", "it names no database"),
+        ("DATABASE_URL", "sqlite:///", "it names no database"),
+        ("REDIS_URL", "h:6379", "write redis://"),
+        ("REDIS_URL", "http://h", "write redis://"),
+        ("REDIS_URL", "redis://u:secret@h:99999/0", "write redis://"),
+        ("REDIS_URL", "redis://u:secret@[h/0", "write redis://"),
+        ("REDIS_URL", "redis://h/abc", "write redis://"),
+        ("REDIS_URL", "redis:///0", "write redis://"),
+        ("ALLOWED_HOSTS", "a.example,https://b.example", "'https://b.example' is no host name"),
+        ("ALLOWED_HOSTS", "a.example:8000", "is no host name"),
+        ("ALLOWED_HOSTS", "*.example.org", "is no host name"),
+        ("CSRF_TRUSTED_ORIGINS", "envevo.example.org", "is no origin"),
+        ("CSRF_TRUSTED_ORIGINS", "https://envevo.example.org/", "is no origin"),
+        ("PROXY_HEADER", "X Forwarded For", "is no header's name"),
+        ("INSTANCE", "Night Shift", "cannot be in an image's name"),
+        ("INSTANCE", "night-", "cannot be in an image's name"),
+        ("DOCKER_HOST", "engine.internal:2375", "write unix://"),
+        ("TIME_ZONE", "Mars", "'Mars' is no time zone"),
+        ("PULSE", "/nowhere/pulse", "name one in a folder that is there"),
+        ("SLOTS", "0", "greater than or equal to 1"),
+        ("SLOTS", "two", "valid integer"),
+        ("SESSION_HOURS", "inf", "less than or equal to 8760"),
+        ("SESSION_HOURS", "1e-9", "greater than or equal to 0.01"),
+        ("LOGIN_LOCK_MINUTES", "nan", "less than or equal to 525600"),
+        ("LOGIN_LOCK_MINUTES", "1e300", "less than or equal to 525600"),
+        ("FAULT_BACKOFF_SECONDS", "inf", "less than or equal to 86400"),
+        ("COLLECT_HOURS", "inf", "less than or equal to"),
+        ("ORPHAN_HOURS", "inf", "less than or equal to"),
+        ("SANDBOX_CPUS", "inf", "less than or equal to"),
+        ("SANDBOX", "podman", "'auto', 'docker' or 'bubblewrap'"),
+        ("DEBUG", "maybe", "valid boolean"),
+    ],
+)
+def test_a_wrong_value_ends_the_start_with_one_line_that_names_the_variable_and_no_secret(
+    name: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(f"ENVEVO_{name}", value.format(file=tmp_path / "file"))
+
+    with pytest.raises(SystemExit) as left:
+        load()
+
+    head, *lines = str(left.value).splitlines()
+    assert head == "envevo does not start, its settings are wrong:"
+    assert len(lines) == 1 and lines[0].startswith(f"  ENVEVO_{name}: ") and says in lines[0]
+    assert "secret" not in lines[0] and "Value error" not in lines[0]
+
+
+def test_two_settings_that_do_not_fit_each_other_are_both_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENVEVO_LEASE_SECONDS", "15")
+
+    with pytest.raises(SystemExit) as left:
+        load()
+
+    [line] = str(left.value).splitlines()[1:]
+    assert line.startswith("  ENVEVO_LEASE_BEAT_SECONDS: it must be at most half of ENVEVO_LEASE_SECONDS, or")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DATABASE_URL", "postgresql://u:p%2F@[::1]:5432/x?sslmode=require"),
+        ("DATABASE_URL", "sqlite:////somewhere/x.sqlite3"),
+        ("REDIS_URL", "rediss://:p@h:6379/1"),
+        ("REDIS_URL", "redis://h"),
+        ("DOCKER_HOST", "ssh://me@engine.internal"),
+        ("INSTANCE", "envevo-test_1.b"),
+        ("PROXY_HEADER", "X-Forwarded-For"),
+    ],
+)
+def test_a_right_value_stays_as_it_was_written(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"ENVEVO_{name}", value)
+
+    assert getattr(load(), name.lower()) == value
+
+
+def test_lists_take_what_django_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENVEVO_ALLOWED_HOSTS", "*, .example.org, localhost,[::1], 10.0.0.7")
+    monkeypatch.setenv("ENVEVO_CSRF_TRUSTED_ORIGINS", "https://*.example.org,http://a:8000")
+
+    config = load()
+
+    assert config.allowed_hosts == ["*", ".example.org", "localhost", "[::1]", "10.0.0.7"]
+    assert config.csrf_trusted_origins == ["https://*.example.org", "http://a:8000"]
+
+
+def test_folders_are_taken_from_where_the_process_started_and_do_not_move_with_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ENVEVO_VAR", "here")
+    monkeypatch.setenv("ENVEVO_BLOBS", "shared/blobs")
+
+    config = load()
+
+    assert (config.var, config.blobs) == (tmp_path / "here", tmp_path / "shared" / "blobs")
 
 
 def test_without_its_secret_nothing_starts_and_one_sentence_says_why(tmp_path: Path) -> None:

@@ -114,11 +114,13 @@ def test_every_row_is_the_same_after_the_move_which_is_made_once_and_numbering_g
 def test_what_cannot_be_moved_is_refused_in_a_sentence(
     lived_in: Manage, folder: Path, tmp_path: Path
 ) -> None:
-    old, empty = folder / "envevo.sqlite3", tmp_path / "empty.sqlite3"
+    old, empty, half = folder / "envevo.sqlite3", tmp_path / "empty.sqlite3", tmp_path / "half.sqlite3"
     empty.touch()
+    half.write_bytes(old.read_bytes()[: old.stat().st_size // 2])
 
     _refuses(lived_in, tmp_path / "none.sqlite3", "there is no file")
     _refuses(lived_in, empty, "are not at the same migrations; run `manage.py migrate` for both")
+    _refuses(lived_in, half, "error: the old file is no sound SQLite database")
     with closing(sqlite3.connect(old)) as link, link:
         link.execute(
             "UPDATE lineages_evolution SET lease_token = 'held', lease_until = '2999-01-01 00:00:00'"
@@ -126,9 +128,32 @@ def test_what_cannot_be_moved_is_refused_in_a_sentence(
     _refuses(lived_in, old, "is being worked on; stop its workers")
 
 
+def test_a_row_that_refers_to_nothing_stops_the_whole_move(
+    lived_in: Manage, empty_database: str, folder: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.sqlite3"
+    with closing(sqlite3.connect(folder / "envevo.sqlite3")) as link, closing(sqlite3.connect(old)) as copy:
+        link.backup(copy)
+        copy.execute("UPDATE lineages_evolution SET lease_token = ''")
+        copy.execute("UPDATE lineages_environment SET lineage_id = 99 WHERE generation = 1")
+        copy.commit()
+    run = manage(folder, empty_database)
+    run("migrate", "--verbosity=0")
+
+    _refuses(run, old, "error: a row does not fit into the new database .*; nothing is stored")
+
+    with psycopg.connect(empty_database) as link:
+        found = link.execute(
+            "SELECT (SELECT count(*) FROM auth_group), (SELECT count(*) FROM auth_user), "
+            "(SELECT count(*) FROM lineages_environment), (SELECT count(*) FROM lineages_move)"
+        )
+        assert found.fetchone() == (4, 0, 0, 0), "what the migrations made is there again, and nothing else"
+
+
 def _refuses(run: Manage, path: Path, says: str) -> None:
-    with pytest.raises(AssertionError, match=says):
+    with pytest.raises(AssertionError, match=says) as refused:
         run("copy_sqlite", str(path))
+    assert "Traceback" not in str(refused.value)
 
 
 def _starts(address: str) -> list[str]:

@@ -37,6 +37,11 @@ class Change:
         return self.before.path if self.before and self.before.path != self.path else ""
 
     @property
+    def exchanged_path(self) -> str:
+        """Its path once the sides have been exchanged."""
+        return self.old_path or self.path
+
+    @property
     def anchor(self) -> str:
         """Part of the ids of this file's lines: no two paths share it, and it has no colon."""
         return quote(self.path)

@@ -107,8 +107,11 @@ def _beside(change: Change) -> Iterator[str]:
     before, after = change.before, change.after
     if before and after and before.mode != after.mode:
         yield f"Mode {before.mode & 0o777:03o} → {after.mode & 0o777:03o}."
-    if (before and before.link) or (after and after.link):
+    links = [bool(file.link) for file in (before, after) if file]
+    if all(links):
         yield "A symbolic link, shown by its target."
+    elif any(links):
+        yield f"The {'left' if links[0] else 'right'} one is a symbolic link, shown by its target."
     if change.kind == "renamed":
         yield "The content is the same."
 
@@ -170,9 +173,11 @@ def _lined_up(old: _Text, new: _Text, allowance: Allowance) -> list[differing.Ro
 
 def _endings(change: Change, old: _Text, new: _Text) -> Iterator[str]:
     """What the lines alone do not tell."""
-    if change.before and change.after and old.ended != new.ended:
+    if old.lines and new.lines and old.ended != new.ended:
         yield f"Only the {'right' if new.ended else 'left'} one ends with a line feed."
     if old.lines == new.lines:
+        if any(file and file.link for file in (change.before, change.after)):
+            return
         if old.ended == new.ended:
             yield "Only bytes that are not UTF-8 differ." if old.lines else "The file is empty."
     elif [line.rstrip("\r") for line in old.lines] == [line.rstrip("\r") for line in new.lines]:

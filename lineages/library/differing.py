@@ -101,13 +101,24 @@ def hunks(found: Sequence[Row], context: int = CONTEXT) -> tuple[list[Hunk], int
     return made, skipped
 
 
-def marks(left: str, right: str) -> tuple[Ranges, Ranges]:
-    """The character ranges of two lines that the other does not have; none where they share too little."""
+def unpaired(block: Sequence[Row]) -> bool:
+    """Whether a stretch without a common line is so long that nothing alike was looked for in it."""
+    return sum(row.left is not None for row in block) * sum(row.right is not None for row in block) > PAIRED
+
+
+def marks(left: str, right: str, page: Budget) -> tuple[Ranges, Ranges]:
+    """The character ranges of two lines that the other does not have.
+
+    Raises `GivenUp` where the two take more than `PAIR_STEPS`, or more than is left for the page.
+    """
     old, new = _WORD.findall(left), _WORD.findall(right)
+    page.spend(len(old) + len(new))
+    pair = Budget(min(PAIR_STEPS, page.left))
+    given = pair.left
     try:
-        kept = matches(old, new, Budget(PAIR_STEPS))
-    except GivenUp:
-        return (), ()
+        kept = matches(old, new, pair)
+    finally:
+        page.left -= given - max(0, pair.left)
     return _ranges(old, {a for a, _ in kept}), _ranges(new, {b for _, b in kept})
 
 

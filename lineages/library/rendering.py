@@ -18,6 +18,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
@@ -152,11 +153,16 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _demote(state: object) -> None:
-    """The page has its own h1 and h2; an instruction's headings start below them."""
-    for token in state.tokens:  # type: ignore[attr-defined]
-        if token.type.startswith("heading"):
-            token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
+def _demote(state: StateCore) -> None:
+    """The page has its own h1 and h2: the text's headings start at h3. None is more than one level below the
+    one before it, whatever the text left out: who listens to a page takes a gap for something missed."""
+    above: list[int] = []
+    for token in state.tokens:
+        if token.type == "heading_open":
+            level = int(token.tag[1])
+            above = [*(each for each in above if each < level), level]
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, len(above) + 2)}"
 
 
 def lexer_for(path: str, first_line: str) -> Lexer:

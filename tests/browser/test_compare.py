@@ -81,12 +81,23 @@ def test_keys_go_from_file_to_file_and_along_the_lines(compared: Page) -> None:
     page.keyboard.press("p")
     expect(titles.nth(0)).to_be_focused()
     numbers = page.locator(".compared").first.locator("a")
-    assert [numbers.nth(at).get_attribute("tabindex") for at in range(2)] == [None, "-1"]
+    stops = [numbers.nth(at).get_attribute("tabindex") for at in range(numbers.count())]
+    assert stops == [None, None, *["-1"] * (len(stops) - 2)], "one for each side"
     numbers.first.focus()
-    page.keyboard.press("ArrowDown")
-    expect(numbers.nth(1)).to_be_focused()
+    for key, name in [("ArrowDown", "L2"), ("ArrowRight", "R2"), ("ArrowUp", "R1"), ("ArrowLeft", "L1")]:
+        page.keyboard.press(key)
+        expect(page.locator(f"[id='a%20b.sh:{name}']")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page).to_have_url(f"{page.url.split('#')[0]}#{numbers.nth(1).get_attribute('id')}")
+    expect(page).to_have_url(f"{page.url.split('#')[0]}#a%20b.sh:L1")
+
+
+def test_keys_pass_over_the_numbers_that_a_narrow_screen_hides(compared: Page) -> None:
+    page = compared
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.locator("[id='instruction.md:R14']").focus()
+    for key, name in [("ArrowDown", "R15"), ("ArrowLeft", "L15"), ("ArrowUp", "L15"), ("ArrowRight", "R15")]:
+        page.keyboard.press(key)
+        expect(page.locator(f"[id='instruction.md:{name}']")).to_be_focused()
 
 
 def test_a_line_of_a_file_with_a_space_in_its_name_is_found_again(compared: Page) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineages.library.differing import Budget, GivenUp, Hunk, Row, hunks, marks, matches, rows
+from lineages.library.differing import Budget, GivenUp, Hunk, Row, hunks, marks, matches, rows, unpaired
 
 PLENTY = 1_000_000
 LINES = st.lists(st.sampled_from("abc"), max_size=12)
@@ -110,10 +110,30 @@ def test_equal_texts_have_no_hunk() -> None:
 def test_the_words_that_changed_are_marked(
     left: str, right: str, old: tuple[tuple[int, int], ...], new: tuple[tuple[int, int], ...]
 ) -> None:
-    assert marks(left, right) == (old, new)
+    page = Budget(1_000)
+    assert marks(left, right, page) == (old, new)
+    assert 0 < page.left < 1_000, "it is charged to the page"
 
 
-def test_words_of_lines_too_different_to_line_up_are_not_marked() -> None:
+def test_the_words_of_lines_too_different_are_given_up_at_a_bounded_price() -> None:
     dice = random.Random(1)
     left, right = (" ".join(dice.choice("abcd") for _ in range(300)) for _ in range(2))
-    assert marks(left, right) == ((), ())
+    page = Budget(1_000_000)
+    with pytest.raises(GivenUp):
+        marks(left, right, page)
+    assert 0 < 1_000_000 - page.left < 5_000
+
+
+def test_nothing_is_marked_once_the_page_has_spent_its_steps() -> None:
+    with pytest.raises(GivenUp):
+        marks("cut -f2 a.csv", "cut -f3 a.csv", Budget(5))
+
+
+@pytest.mark.parametrize(("lines", "too_long"), [(20, False), (21, True)])
+def test_a_stretch_of_more_than_twenty_by_twenty_lines_is_not_looked_through_for_lines_alike(
+    lines: int, too_long: bool
+) -> None:
+    left, right = ([f"line {n} {side}" for n in range(lines)] for side in ("old", "new"))
+    block = rows(left, right, Budget(1_000_000))
+    assert unpaired(block) is too_long
+    assert any(row.alike for row in block) is not too_long

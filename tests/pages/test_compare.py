@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Mapping
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from lineages.growth import sides
-from lineages.library import comparing, differences
+from lineages.library import comparing, diff_rendering, differences, differing
 from lineages.library.models import Environment
 from lineages.templatetags.comparing import others
 from sandboxes.files import TaskFile
@@ -140,6 +141,22 @@ def test_side_by_side_is_the_default_and_the_address_alone_remembers_unified(web
     assert 'class="compared code split-view"' in web.get(address, {"view": "<x>"}).content.decode()
 
 
+def test_exchanging_the_sides_keeps_the_view_and_the_file_that_is_open(web: Client) -> None:
+    moved = "a content that moved\n"
+    pair_of({"a b?.txt": "1", "old": moved, "gone": "1"}, {"a b?.txt": "2", "new": moved, "come": "2"})
+    address = url("words:g0", "words:g1")
+    for file in ("a b?.txt", "new", "gone", "come", ""):
+        html = web.get(address, {"view": "unified", "file": file}).content.decode()
+        [link] = re.findall(r'href="([^"]+)"\s+data-key="x"', html)
+        exchanged = web.get(unescape(link))
+        assert exchanged.status_code == 200 and exchanged.context["view"] == "unified"
+        assert (exchanged.context["left"].name, exchanged.context["right"].name) == ("words:g1", "words:g0")
+        assert bool(exchanged.context["alone"]) is bool(file)
+    assert "file=old" in unescape(
+        re.findall(r'href="([^"]+)"\s+data-key="x"', web.get(address, {"file": "new"}).content.decode())[0]
+    )
+
+
 def test_a_hunk_has_three_lines_around_it_and_a_file_alone_has_all(web: Client) -> None:
     lines = [f"line {n}" for n in range(1, 41)]
     pair_of({PATH: "\n".join(lines)}, {PATH: "\n".join([*lines[:19], "other", *lines[20:]])})
@@ -183,6 +200,22 @@ def test_a_link_is_shown_as_a_link_and_has_nothing_to_download(compared: Callabl
     assert notes(response)["environment/l"] == ("A symbolic link, shown by its target.",)
     assert "→ text.txt" in text(response) and "→ Dockerfile" in text(response)
     assert "/raw/environment/l" not in response.content.decode()
+
+
+def test_a_link_in_a_files_place_is_named_by_its_side_and_never_taken_for_equal_text(
+    compared: Callable[..., Any],
+) -> None:
+    response = compared(
+        {"came": "→ x\n", "went": TaskFile(link="x")}, {"came": TaskFile(link="x"), "went": "→ x\n"}
+    )
+    assert notes(response) == {
+        "came": ("The right one is a symbolic link, shown by its target.",),
+        "went": ("The left one is a symbolic link, shown by its target.",),
+    }
+
+
+def test_an_empty_file_is_not_said_to_end_with_a_line_feed(compared: Callable[..., Any]) -> None:
+    assert notes(compared({"came": "", "went": "a"}, {"came": "a", "went": ""})) == {"came": (), "went": ()}
 
 
 def test_a_binary_file_is_named_by_its_sizes_and_offered_on_each_side(compared: Callable[..., Any]) -> None:
@@ -239,6 +272,25 @@ def test_a_name_that_fits_nothing_is_not_found(web: Client, name: str) -> None:
     assert web.get(url("words:g0", name)).status_code == 404
 
 
+def test_a_name_of_any_characters_opens_alone_and_downloads(
+    compared: Callable[..., Any], web: Client
+) -> None:
+    names = [
+        "environment/a b#c?d%e&f=g+h.txt", "environment/quo\"te'.txt", "environment/a:L1",
+        "environment/%2e%2e/x", "environment/é ü", "environment/" + "d/" * 100 + "x",
+    ]  # fmt: skip
+    response = compared(dict.fromkeys(names, "1\n2\n"), dict.fromkeys(names, "1\n3\n"))
+    html = response.content.decode()
+    downloads = [unescape(each) for each in re.findall(r'href="([^"]+/raw/[^"]+)"', html)]
+    assert len(downloads) == 2 * len(names)
+    assert {b"".join(web.get(each).streaming_content) for each in downloads} == {b"1\n2\n", b"1\n3\n"}
+    ids = re.findall(r'\sid="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+    for name in names:
+        alone = web.get(url("words:g0", "words:g1"), {"file": name})
+        assert [file.change.path for file in alone.context["files"]] == [name]
+
+
 # what is too much
 
 
@@ -274,12 +326,54 @@ def test_a_long_line_is_cut_with_a_sentence(compared: Callable[..., Any]) -> Non
     assert "299,400 more characters" in text(response) and len(response.content) < 100_000
 
 
+def test_what_is_not_coloured_or_marked_for_its_size_is_said(compared: Callable[..., Any]) -> None:
+    long = "".join(f"value = {n}\n" for n in range(6_000))
+    block = "".join(f"value = {n} + 1\n" for n in range(40))
+    dice = random.Random(1)
+    words = [" ".join(dice.choice("abcd") for _ in range(250)) for _ in range(2)]
+    response = compared(
+        {"long.py": long, "long.txt": long, "block.py": block, "words.py": words[0], "short.py": "a = 1\n"},
+        {
+            "long.py": f"{long}a = 1\n",
+            "long.txt": f"{long}a = 1\n",
+            "block.py": block.replace("+", "-"),
+            "words.py": words[1],
+            "short.py": "a = 2\n",
+        },
+    )
+    assert notes(response) == {
+        "long.py": ("No syntax colours: the file is longer than 64,000 characters.",),
+        "long.txt": (),
+        "block.py": (diff_rendering.UNMARKED,),
+        "words.py": (diff_rendering.UNMARKED,),
+        "short.py": (),
+    }
+
+
+def test_a_page_that_has_coloured_and_marked_enough_says_so_at_each_file(
+    compared: Callable[..., Any], web: Client
+) -> None:
+    many = {f"{n}.py": "".join(f"value = {n} + {line}\n" for line in range(2_000)) for n in range(6)}
+    said = list(notes(compared(many, {path: f"{text}a = 1\n" for path, text in many.items()})).items())
+    assert said[0][1] == ()
+    assert said[-1][1][0].startswith("No syntax colours: this page colours as much as it can.")
+    assert notes(web.get(url("words:g0", "words:g1"), {"file": said[-1][0]}))[said[-1][0]] == ()
+    change = comparing.compare(*Environment.objects.order_by("pk").values_list("snapshot", flat=True))[
+        0
+    ].changes[0]
+    spent = diff_rendering.Ink(marking=differing.Budget(0))
+    alike = differences.Difference(
+        change, ("a = 1",), ("a = 2",), (differing.Hunk(0, (differing.Row(0, 0, alike=True),)),)
+    )
+    assert diff_rendering.draw(alike, spent, "split").notes == (diff_rendering.UNMARKED,)
+
+
 def test_many_lines_end_with_a_sentence_and_a_link_to_the_file_alone(compared: Callable[..., Any]) -> None:
     changed = "".join(f"{n} new\n" for n in range(700))
     response = compared(
         {PATH: "".join(f"{n} old\n" for n in range(700)), "one": None}, {PATH: changed, "one": changed}
     )
-    assert notes(response)[PATH] == ("200 more lines are not shown.",)
+    assert notes(response)[PATH] == ("200 more lines are not shown.", diff_rendering.UNMARKED)
     assert notes(response)["one"] == ("640 more lines are not shown.",)
     assert response.content.decode().count("Open this file alone") == 2
     assert [(file.difference.added, file.difference.removed) for file in response.context["files"]] == [

@@ -92,9 +92,20 @@ def test_template_tags_in_an_instruction_are_not_evaluated() -> None:
     assert "{{ 7|add:7 }} {% debug %}" in rendering.markdown("{{ 7|add:7 }} {% debug %}").html
 
 
-def test_headings_start_below_those_of_the_page() -> None:
-    html = rendering.markdown("# One\n\n## Two\n\n###### Six").html
-    assert "<h3>One</h3>" in html and "<h4>Two</h4>" in html and "<h6>Six</h6>" in html
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("# One\n\n## Two\n\n### Three\n", "345"),
+        ("Words.\n\n## Further requirements\n", "3"),
+        ("# One\n\n###### Six\n\n## Two\n\n# One\n", "3443"),
+        ("### Three\n\n# One\n\n## Two\n", "334"),
+        ("# 1\n## 2\n### 3\n#### 4\n##### 5\n###### 6\n", "345666"),
+        ("One\n===\n\n> ## Two\n", "34"),
+    ],
+)
+def test_headings_start_below_those_of_the_page_and_skip_no_level(text: str, levels: str) -> None:
+    html = rendering.markdown(text).html
+    assert "".join(re.findall(r"<h(\d)>", html)) == "".join(re.findall(r"</h(\d)>", html)) == levels
 
 
 def test_tables_lists_and_code_survive() -> None:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +12,14 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandParser
 from django.core.management.color import no_style
-from django.db import connection, connections, transaction
+from django.db import DatabaseError, DataError, IntegrityError, connection, connections, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 from django.db.models.functions import Now
 
 from lineages.library.models import Snapshot
 from lineages.lifecycle import Leased
-from lineages.management.commands._output import Exit, leave, plain_errors, table
+from lineages.management.commands._output import INTERRUPTED, plain_errors, table
 
 OLD = "old"
 LEFT_BEHIND = {"sessions"}  # people sign in again
@@ -32,10 +35,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         opened = {OLD: dj_database_url.parse(f"sqlite:///{options['path']}"), **connections.settings}
         connections.settings[OLD] = connections.configure_settings(opened)[OLD]
-        if problem := _unfit():
-            self.stderr.write(f"error: {problem}")
-            leave(Exit.USAGE)
-        with plain_errors():
+        with plain_errors(), _all_or_nothing():
+            if problem := _damaged() or _unfit():
+                raise ValueError(problem)
             copied = copy()
         table([("rows of", "copied"), *((name, str(count)) for name, count in copied)], self.stdout.write)
 
@@ -45,6 +47,33 @@ def existing(text: str) -> Path:
     if not path.is_file():
         raise ArgumentTypeError(f"there is no file {text}")
     return path
+
+
+@contextmanager
+def _all_or_nothing() -> Iterator[None]:
+    """Says what ended the copying, and that nothing of it is kept, other than of other commands' work.
+
+    Raises `ValueError` for a row that breaks a rule of the new database: SQLite is not strict about all.
+    """
+    try:
+        yield
+    except (IntegrityError, DataError) as problem:
+        said = str(problem).splitlines()[0]
+        raise ValueError(f"a row does not fit into the new database ({said}); nothing is stored") from problem
+    except KeyboardInterrupt:
+        print("interrupted: nothing is stored, begin again", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+
+
+def _damaged() -> str:
+    """Why the old file cannot be read, in a sentence; nothing where it can, or is empty."""
+    try:
+        with connections[OLD].cursor() as cursor:
+            cursor.execute("PRAGMA quick_check(1)")
+            found = str(cursor.fetchone()[0])
+    except DatabaseError as problem:
+        found = str(problem)
+    return "" if found == "ok" else f"the old file is no sound SQLite database ({found}); take a good copy"
 
 
 def _unfit() -> str:
@@ -64,7 +93,7 @@ def copy() -> list[tuple[str, int]]:
     """Every table's name and number of rows. All of it is stored, or nothing.
 
     Keys stay what they were, so what migrations put into the new database goes first. Rows may come before
-    those they refer to: references are judged at the commit.
+    those they refer to: references are judged at the commit. Raises `ValueError` where rows are missing then.
     """
     models = [
         model
@@ -87,5 +116,5 @@ def _copy_rows(model: type[Model]) -> int:
         row.save_base(raw=True, using="default", force_insert=True)
     kept = model._base_manager.using("default").count()
     if kept != (count := rows.count()):
-        raise RuntimeError(f"{model._meta.label}: {count} rows, of which {kept} arrived; nothing is stored")
+        raise ValueError(f"{model._meta.label}: {count} rows, of which {kept} arrived; nothing is stored")
     return count
