@@ -26,6 +26,20 @@ GENERATORS = settings.SEEDS.parent / "scripts" / "seed-data"
 LIMITS = Limits(memory_mb=1024, disk_mb=512)
 
 HALVES = {
+    "log-forensics": {
+        "no request is held to be hostile": (
+            "head -n 1 /app/out/hostile.csv >/tmp/f; cat /tmp/f >/app/out/hostile.csv"
+        ),
+        "no byte is held to be lost": (
+            "sed -i 's/^exfiltrated_bytes=.*/exfiltrated_bytes=0/' /app/out/report.txt"
+        ),
+    },
+    "data-wrangling": {
+        "no exception is listed": (
+            "head -n 1 /app/out/exceptions.csv >/tmp/f; cat /tmp/f >/app/out/exceptions.csv"
+        ),
+        "the totals are left at nothing": ("sed -i -E '2,$s/[0-9.]+$/0.00/' /app/out/totals.csv"),
+    },
     "build-repair": {
         "no fault is listed": "head -n 1 /app/out/faults.tsv >/tmp/f; cat /tmp/f >/app/out/faults.tsv",
         "the old lock is handed in": "cat /app/data/lock.tsv >/app/out/lock.tsv",
@@ -97,6 +111,48 @@ def test_half_of_the_work_is_worth_nothing(name: str, bubblewrap: Backend) -> No
             assert sandbox.exec(["bash", "-c", spoil], timeout=30).exit_code == 0
 
         assert reward(bubblewrap, task, solve) == 0, half
+
+
+SPOILS = {
+    "nothing": "rm {file}",
+    "an empty file": ": >{file}",
+    "a folder": "rm {file}; mkdir {file}; cp {expected} {file}/",
+    "a FIFO": "rm {file}; mkfifo {file}",
+    "a link to what is expected": "ln -sf {expected} {file}",
+    "a link to a device": "ln -sf /dev/zero {file}",
+    "a file that is far too large": "truncate -s 3G {file}",
+    "one line of almost five million bytes": "head -c 4900000 /dev/zero | tr '\\0' x >{file}",
+    "a byte too many": "printf '\\0' >>{file}",
+    "a last line without its end": "truncate -s -1 {file}",
+    "carriage returns": "sed -i 's/$/\\r/' {file}",
+    "its rows twice": "cat {expected} >>{file}",
+    "its rows but for the last": "sed -i '$d' {file}",
+}
+"""What a solver may leave in the place of a right result."""
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=NAMES)
+def test_a_seeds_test_wants_each_result_to_be_the_file_that_is_expected(seed: Path, tmp_path: Path) -> None:
+    """The script itself, in folders of ours: it has to end and to leave a reward, whatever it finds."""
+    expected, out, logs = seed / "tests" / "expected", tmp_path / "out", tmp_path / "logs"
+    script = (seed / "tests" / "test.sh").read_text()
+    for place, ours in (("/app/out", out), ("/tests/expected", expected), ("/logs/verifier", logs)):
+        assert place in script
+        script = script.replace(place, str(ours))
+
+    def graded(file: str, spoil: str) -> str:
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(expected, out)
+        command = spoil.format(file=out / file, expected=expected / file)
+        subprocess.run(["bash", "-c", command], check=True)
+        subprocess.run(["bash", "-c", script], check=True, timeout=60, capture_output=True)
+        return (logs / "reward.txt").read_text()
+
+    files = sorted(path.name for path in expected.iterdir())
+    assert graded(files[0], "true") == "1\n"
+    for number, (what, spoil) in enumerate(SPOILS.items()):
+        file = files[number % len(files)]
+        assert graded(file, spoil) == "0\n", f"{file} is {what}"
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=NAMES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 
-from agents.composition import SEED_STEP, STEPS
+from agents.composition import HELD, PRISTINE, SEED_STEP, STEPS
 from agents.offline.operator import Subject
 from agents.offline.ownership import may_restore
 from agents.offline.reading import Reading, desk, read_task
@@ -23,7 +23,7 @@ def subjects(task: Task, sequence: Sequence, composition: Composition) -> list[S
     """Inputs that can be taken away, then outputs that a step can follow, each in a stable order."""
     reading = read_task(task)
     inputs = _inputs(task, reading, sequence, composition)
-    return [*inputs, *_outputs(reading, task.text(INSTRUCTION) if INSTRUCTION in task else "")]
+    return [*inputs, *_outputs(task, reading)]
 
 
 def _inputs(task: Task, reading: Reading, sequence: Sequence, composition: Composition) -> list[Subject]:
@@ -51,15 +51,17 @@ def _restorable(task: Task, path: str, written: frozenset[str], workdir: str) ->
     return may_restore(task.text(DOCKERFILE), task.under("environment"), path, written, desk(workdir))
 
 
-def _outputs(reading: Reading, instruction: str) -> list[Subject]:
-    """Kept files that the instruction names; what the solution writes on its way is its own affair.
+def _outputs(task: Task, reading: Reading) -> list[Subject]:
+    """Kept files that the instruction and a test name; others are the solution's own affair.
 
-    What obstacles restore is no output either.
+    A step that followed what no test judges could be done for any content of it, an easy one too. What
+    obstacles restore is no output either.
     """
+    instruction = task.text(INSTRUCTION) if INSTRUCTION in task else ""
     outputs = [
         path
         for path, block in reading.outputs.items()
-        if path.rsplit("/", 1)[-1] in instruction and not _restores(block)
+        if (name := path.rsplit("/", 1)[-1]) in instruction and not _restores(block) and _judged(name, task)
     ]
     return [
         Subject(
@@ -67,6 +69,16 @@ def _outputs(reading: Reading, instruction: str) -> list[Subject]:
         )
         for path in outputs
     ]
+
+
+def _judged(name: str, task: Task) -> bool:
+    """Whether a test speaks of a file of this name, or has one to compare it with."""
+    tests = {
+        path: file
+        for path, file in task.files.items()
+        if path.startswith("tests/") and not path.startswith((f"{HELD}/", f"{PRISTINE}/"))
+    }
+    return any(path.endswith(f"/{name}") or name.encode() in file.data for path, file in tests.items())
 
 
 def _restores(block: str) -> bool:

@@ -86,7 +86,7 @@ def _of_environment(row: Environment) -> Side:
     return Side(
         name=name_of(row),
         title=row.reference,
-        what="environment" if row.generation else "seed",
+        what=("withdrawn " if row.quarantined else "") + ("environment" if row.generation else "seed"),
         href=reverse("environment_detail", args=[row.pk]),
         raw="environment_raw",
         pk=row.pk,

@@ -27,7 +27,8 @@ DEPTH = 15
 @cache
 def lineage(seed: str) -> tuple[tuple[Grown, PlanDraft, Built, Grown], ...]:
     """Parent, plan, what was built and the child, for each generation that the seed grows at high effort."""
-    grown, steps = Grown.seed(read_folder(SEEDS / seed).task), []
+    grown = Grown.seed(read_folder(SEEDS / seed).task)
+    steps = list[tuple[Grown, PlanDraft, Built, Grown]]()
     while len(steps) < DEPTH and (plan := next_plan(grown, Effort.HIGH, "depth")):
         child, made = built(grown, plan)
         steps.append((grown, plan, made, child))

@@ -143,8 +143,12 @@ FOLLOWERS = [
 ]
 
 
+EQUAL_NUMBERS = b"".join(b"%d00 %de2 00%d 0%d\n" % (n, n, n, n) for n in range(1, 10))
+"""Words next to each other in order that are different as text and one number to a careless awk."""
+
+
 def test_index_and_parts_fit_outputs_of_any_text(passing: Callable[[list[Case]], set[str]]) -> None:
-    contents = (TOTALS, b"--- ...\n!!!\n", "zoë, 東京\tx\n".encode() * 3)
+    contents = (TOTALS, b"--- ...\n!!!\n", "zoë, 東京\tx\n".encode() * 3, EQUAL_NUMBERS)
     cases = [
         Case(number, operator, variant, data)
         for number, (operator, variant, data) in enumerate(

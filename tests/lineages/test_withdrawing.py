@@ -235,9 +235,10 @@ def test_freeing_and_withdrawing_the_parent_at_once_never_frees_under_a_held_one
 ) -> None:
     seed, first = factories.chain(1)
     withdraw(first, reason="flaky", by=ada)
+    own = hold(first)
 
     answers = at_once(
-        lambda: free(hold(first), reason="steady", by=bob),
+        lambda: free(own, reason="steady", by=bob),
         lambda: withdraw(Environment.objects.get(pk=seed.pk), reason=WHY, by=ada),
     )
 

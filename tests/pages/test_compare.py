@@ -538,3 +538,12 @@ def test_nobody_compares_without_a_login(db: Any) -> None:
     factories.chain(1, of=factories.lineage("words"))
     for address in (url("words:g0", "words:g1"), reverse("compare_choose"), "/candidates/1/raw/z"):
         assert Client().get(address)["Location"].startswith("/login/")
+
+
+def test_a_withdrawn_side_is_called_so(web: Client) -> None:
+    seed, first = factories.chain(1)
+    address = f"/compare/{seed.lineage.slug}:g0/{seed.lineage.slug}:g1/"
+    assert "withdrawn" not in web.get(address).content.decode()
+
+    Environment.objects.filter(pk=first.pk).update(quarantined=True)
+    assert "withdrawn environment" in web.get(address).content.decode()

@@ -76,7 +76,8 @@ awk '{ for (at = 2; at <= NF; at++) print $at, $1 }' "$WORK/numbered" |
         'length($1) >= least && index(firsts, substr($1, 1, 1))' > "$WORK/places"
 sort -k1,1 -k2,2n -u "$WORK/places" > "$WORK/sorted"
 awk '
-    $1 != word { if (word != "") print word, list; word = $1; list = $2; count++; next }
+    # As text: 42 and 0042 are two words.
+    $1 "" != word { if (word != "") print word, list; word = $1; list = $2; count++; next }
     { list = list "," $2 }
     END { if (word != "") print word, list; print "words " count + 0 }
 ' "$WORK/sorted" > "$OUT"

@@ -156,6 +156,8 @@ while read -r member file; do
     [ "$name" = "$member" ] || fail "$member is not where the list has it"
     [ "$offset" = "$end" ] || fail "the stream of $member does not start where the one before ends"
     [ "$size" = "$(wc -c < "$file")" ] || fail "the size of $member is wrong"
+    # Arithmetic would carry out what stands in a text that is no number.
+    [[ $length =~ ^[1-9][0-9]{0,11}$ ]] || fail "the length of $member is no number"
     tail -c "+$((offset + 1))" "$WORK/streams" > "$WORK/rest"
     head -c "$length" "$WORK/rest" | gzip -dc | cmp -s - "$file" || fail "the stream of $member is not $file"
     end=$((offset + length))

@@ -25,7 +25,7 @@ class ShuffledParts(Obstacle):
 
     def hide(self, data: bytes, variant: Variant, rng: Random) -> Hidden:
         parts = _cut(data, rng)
-        names = [f"{rng.getrandbits(32):08x}.part" for _ in parts]
+        names = _names(len(parts), rng)
         shape = {
             "by_position": _by_position,
             "by_header": _by_header,
@@ -33,6 +33,14 @@ class ShuffledParts(Obstacle):
             "by_revision": _by_revision,
         }[variant.name]
         return shape(parts, names, rng)
+
+
+def _names(count: int, rng: Random) -> list[str]:
+    """Names whose order is not that of the parts: `cat *.part` is not the file."""
+    while True:
+        names = [f"{rng.getrandbits(32):08x}.part" for _ in range(count)]
+        if names != sorted(names):
+            return names
 
 
 def _cut(data: bytes, rng: Random) -> list[bytes]:
