@@ -141,7 +141,7 @@ class Sandbox(Protocol):
 
         A missing path gives nothing. Links and special files at or below a path are left out, never
         followed. `exclude` holds patterns of GNU `tar --exclude`, about what is below a path. Raises
-        `SandboxError` above `Limits.read_bytes` in all.
+        `TooMuch` above `Limits.read_bytes` in all.
         """
 
     def find(self, path: str, *, exclude: Sequence[str] = ()) -> Found | None:

@@ -8,6 +8,7 @@ SandboxesError
        ├─ Unsupported     this backend cannot do what the task needs (named)
        ├─ TimedOut        the time limit ended the command and everything it started
        ├─ OutOfMemory     the memory limit ended it
+       ├─ TooMuch         there is more to read than the limit allows, or in more files
        ├─ SandboxDied     the sandbox is gone: removed or swept, never by a command in it
        └─ MachineFault    no engine, no permission: the machine has to be mended, not the task
             └─ NoSlot     all slots of the machine stayed taken (in `slots`)
@@ -77,6 +78,10 @@ class TimedOut(SandboxError):
 
 class OutOfMemory(SandboxError):
     """The memory limit ended the command."""
+
+
+class TooMuch(SandboxError):
+    """More, or in more files, than may be read out of a sandbox."""
 
 
 class SandboxDied(SandboxError):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sandboxes.base import Found, Sandbox
 from sandboxes.config import Artifact
-from sandboxes.errors import SandboxError, Unsupported
+from sandboxes.errors import SandboxError, TooMuch, Unsupported
 from sandboxes.files import TaskFile, follow
 from sandboxes.transfer import absolute
 
@@ -39,11 +39,15 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One declared artifact: its files, and links below it, by absolute path. A folder may be empty."""
+    """One declared artifact: its files, and links below it, by absolute path. A folder may be empty.
+
+    `refused` says why one that stood there was not taken.
+    """
 
     source: str
     folder: bool
     files: Mapping[str, TaskFile]
+    refused: str = ""
 
     @property
     def there(self) -> bool:
@@ -53,15 +57,23 @@ class Delivery:
 def collect(sandbox: Sandbox, declared: Sequence[Artifact]) -> list[Delivery]:
     """Read the declared artifacts from a stopped sandbox; what is missing is a `Delivery` that is not there.
 
-    Of overlapping entries the first wins. Raises `Unsupported` for an entry that would let the solver
-    write the verifier's own folders, `SandboxError` when there is too much to read.
+    Of overlapping entries the first wins. One that holds too much is not there either, so that nobody gets
+    out of a reward of 0 by leaving a huge file. Raises `Unsupported` for an entry that would let the solver
+    write the verifier's own folders.
     """
     deliveries: list[Delivery] = []
     for artifact in _with_convention(declared):
         source = _checked(artifact)
         if not any(_nested(source, earlier.source) for earlier in deliveries):
-            deliveries.append(_delivery(sandbox, source, artifact.exclude))
+            deliveries.append(_taken(sandbox, source, artifact.exclude))
     return deliveries
+
+
+def _taken(sandbox: Sandbox, source: str, exclude: Sequence[str]) -> Delivery:
+    try:
+        return _delivery(sandbox, source, exclude)
+    except TooMuch as refusal:
+        return Delivery(source, folder=False, files={}, refused=str(refusal))
 
 
 def _delivery(sandbox: Sandbox, source: str, exclude: Sequence[str]) -> Delivery:

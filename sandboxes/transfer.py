@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import IO
 
 from sandboxes.base import Found
-from sandboxes.errors import SandboxError
+from sandboxes.errors import SandboxError, TooMuch
 from sandboxes.files import TaskFile
 
 MAX_MEMBERS = 100_000
@@ -89,7 +89,7 @@ class Reading:
 
     Special files are left out, and links too unless `links` asks for them, as they are. A second name of
     a file (a hard link) counts with its size, so that nobody multiplies files for nothing. Raises
-    `SandboxError` above `limit` bytes.
+    `TooMuch` above `limit` bytes.
     """
 
     def __init__(self, limit: int, exclude: Sequence[str] = (), *, links: bool = False) -> None:
@@ -119,7 +119,7 @@ class Reading:
     def _member(self, archive: tarfile.TarFile, member: tarfile.TarInfo, base: str, root: str) -> None:
         self._members += 1
         if self._members > MAX_MEMBERS:
-            raise SandboxError(f"more than {MAX_MEMBERS:,} files and folders below {root}")
+            raise TooMuch(f"more than {MAX_MEMBERS:,} files and folders below {root}")
         path = absolute(posixpath.join(base, member.name))
         if path != root and excluded(posixpath.relpath(path, root), self._exclude):
             return
@@ -146,7 +146,7 @@ class Reading:
     def _count(self, path: str, size: int) -> None:
         # Before a byte is read: a sparse file claims a terabyte and stores nothing.
         if size > self._left:
-            raise SandboxError(f"{path}: the files to read are larger than {self._limit:,} bytes")
+            raise TooMuch(f"{path}: the files to read are larger than {self._limit:,} bytes")
         self._left -= size
 
     def second_names(self) -> list[str]:

@@ -296,6 +296,9 @@ class _Run:
         missing = [each.source for each in self.deliveries if not each.there and each.source != CONVENTION]
         if not missing:
             return ""
+        refused = " ".join(f"Not taken: {each.refused}." for each in self.deliveries if each.refused)
+        if refused:
+            return refused
         some = any(each.files or each.there and each.source != CONVENTION for each in self.deliveries)
         arrived = "" if some else "No artifact arrived. "
         return f"{arrived}Not there after the solver: {', '.join(missing)}."

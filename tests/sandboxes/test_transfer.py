@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes import transfer
-from sandboxes.errors import SandboxError
+from sandboxes.errors import SandboxError, TooMuch
 from sandboxes.files import TaskFile
 from sandboxes.transfer import Reading, absolute, buffered, excluded, folders_above, pack, placed
 
@@ -81,13 +81,13 @@ def test_a_second_name_of_a_file_that_is_not_in_the_archive_is_asked_for_once() 
 
 def test_the_size_limit_is_for_all_files_together() -> None:
     assert len(read(archive(("app/a", tarfile.REGTYPE, 500), ("app/b", tarfile.REGTYPE, 500))).files) == 2
-    with pytest.raises(SandboxError, match="/app/b: the files to read are larger than 1,000 bytes"):
+    with pytest.raises(TooMuch, match="/app/b: the files to read are larger than 1,000 bytes"):
         read(archive(("app/a", tarfile.REGTYPE, 500), ("app/b", tarfile.REGTYPE, 501)))
 
 
 def test_the_number_of_files_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "MAX_MEMBERS", 2)
-    with pytest.raises(SandboxError, match="more than 2 files and folders below /app"):
+    with pytest.raises(TooMuch, match="more than 2 files and folders below /app"):
         read(archive(*((f"app/{n}", tarfile.DIRTYPE, 0) for n in range(3))))
 
 

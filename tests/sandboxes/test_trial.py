@@ -286,6 +286,21 @@ def test_when_no_artifact_arrives_the_summary_says_which(run_here: Run) -> None:
     )
 
 
+def test_nobody_gets_out_of_a_reward_of_0_by_leaving_a_huge_file(backend: Backend) -> None:
+    task = separate(**{"task.toml": SEPARATE.replace('"/app/answer.txt"', '"/app/answer.txt", "/app/more"')})
+    small = replace(LIMITS, read_bytes=1 << 20)
+
+    def trial(script: str) -> Trial:
+        return run_trial(backend, task, agent(script), limits=small, labels={"test": "trial"})
+
+    huge = trial("truncate -s 2M /app/answer.txt")
+    assert (huge.outcome, huge.reward and huge.reward.value) == (TrialOutcome.FAILED, 0.0)
+    assert "Not taken: /app/answer.txt: the files to read are larger than 1,048,576 bytes." in huge.summary
+
+    beside = trial(f"{SOLVED}; truncate -s 2M /app/more")
+    assert beside.outcome is TrialOutcome.PASSED, "what the tests do not need decides nothing"
+
+
 def test_a_task_that_declares_no_artifacts_is_told_so(run_here: Run) -> None:
     config = SEPARATE.replace('"/app/answer.txt"', "")
     trial = run_here(separate(**{"task.toml": config}), oracle)

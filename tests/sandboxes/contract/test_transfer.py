@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sandboxes.base import Found, Kind, Sandbox
-from sandboxes.errors import SandboxError
+from sandboxes.errors import TooMuch
 from sandboxes.files import TaskFile
 from tests.sandboxes.contract.test_commands import sh
 
@@ -177,7 +177,7 @@ def test_excluded_files_are_left_out(box: Sandbox) -> None:
 
 def test_more_than_the_limit_is_refused(box: Sandbox) -> None:
     sh(box, "mkdir m; for i in 1 2 3; do head -c 400000 /dev/zero > m/$i; done")
-    with pytest.raises(SandboxError, match="larger than 1,048,576 bytes"):
+    with pytest.raises(TooMuch, match="larger than 1,048,576 bytes"):
         box.read_files(["/app/m"])
     assert len(box.read_files(["/app/m"], exclude=["3"])) == 2
 
@@ -185,7 +185,7 @@ def test_more_than_the_limit_is_refused(box: Sandbox) -> None:
 def test_a_huge_hollow_file_is_refused_at_once(box: Sandbox) -> None:
     sh(box, "truncate -s 60M /app/hollow")
     started = time.monotonic()
-    with pytest.raises(SandboxError, match="larger than"):
+    with pytest.raises(TooMuch, match="larger than"):
         box.read_files(["/app"])
     assert time.monotonic() - started < 20
 
