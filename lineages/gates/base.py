@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 from agents.plan import Binding, Judgement, PlanDraft
 from agents.roles import Evidence, RubricVerifier
@@ -65,6 +66,11 @@ class Subject:
     parent: Task | None = None
     plan: PlanDraft | None = None
     bindings: tuple[Binding, ...] = ()
+
+    @cached_property
+    def backend_identity(self) -> str:
+        """Asked once for a run over all gates: an engine takes its time to say its version."""
+        return self.backend.identity()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ _OTHERS: Mapping[Input, Callable[[Subject], str]] = {
             *(b.model_dump_json() for b in subject.bindings),
         ]
     ),
-    Input.BACKEND: lambda subject: subject.backend.identity(),
+    Input.BACKEND: lambda subject: subject.backend_identity,
     Input.JUDGE: lambda subject: subject.judge_name,
     Input.RUBRIC: lambda subject: subject.rubric,
 }
