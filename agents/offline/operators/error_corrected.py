@@ -136,27 +136,7 @@ def _sums(block: bytes, width: int) -> str:
     return " ".join(map(str, [*across, *down])) + "\n"
 
 
-def _row_column(data: bytes, rng: Random) -> Hidden:
-    width, height = rng.randint(8, 20), rng.randint(6, 14)
-    size = width * height
-    rows, damaged = [_sums(block, width) for block in _blocks(data, size)], bytearray(data)
-    hit = sorted(rng.sample(range(len(rows)), min(len(rows), rng.randint(5, 12))))
-    places = [number * size + rng.randrange(min(size, len(data) - number * size)) for number in hit]
-    for place in places:
-        damaged[place] ^= rng.randint(1, 255)
-    return Hidden(
-        files={
-            "damaged.bin": bytes(damaged),
-            "sums.txt": "".join(rows).encode(),
-            "settings.txt": _settings(width=width, height=height),
-        },
-        how="""`damaged.bin` is the file with some wrong bytes. It is cut into blocks of `height` rows of
-`width` bytes each (`settings.txt` has both numbers); what the last block lacks counts as zero bytes.
-`sums.txt` has one row for each block in order: the sums of the block's rows from top to bottom, then those of
-its columns from left to right, of the right bytes, modulo 256. In a block at most one byte is wrong; the sums
-say which, and by how much.""",
-        restore=READ.strip()
-        + r"""
+MEND_BY_SUMS = r"""
 width=$(setting width) height=$(setting height)
 od -An -v -tu1 -w"$width" "$IN/damaged.bin" | awk -v width="$width" -v height="$height" '
     function check(   r, c, place) {
@@ -183,7 +163,29 @@ while read -r place byte; do
 done < "$WORK/wrong"
 cp "$WORK/whole" "$OUT"
 cut -d' ' -f1 "$WORK/wrong" > "$REPORT"
-""",
+"""
+
+
+def _row_column(data: bytes, rng: Random) -> Hidden:
+    width, height = rng.randint(8, 20), rng.randint(6, 14)
+    size = width * height
+    rows, damaged = [_sums(block, width) for block in _blocks(data, size)], bytearray(data)
+    hit = sorted(rng.sample(range(len(rows)), min(len(rows), rng.randint(5, 12))))
+    places = [number * size + rng.randrange(min(size, len(data) - number * size)) for number in hit]
+    for place in places:
+        damaged[place] ^= rng.randint(1, 255)
+    return Hidden(
+        files={
+            "damaged.bin": bytes(damaged),
+            "sums.txt": "".join(rows).encode(),
+            "settings.txt": _settings(width=width, height=height),
+        },
+        how="""`damaged.bin` is the file with some wrong bytes. It is cut into blocks of `height` rows of
+`width` bytes each (`settings.txt` has both numbers); what the last block lacks counts as zero bytes.
+`sums.txt` has one row for each block in order: the sums of the block's rows from top to bottom, then those of
+its columns from left to right, of the right bytes, modulo 256. In a block at most one byte is wrong; the sums
+say which, and by how much.""",
+        restore=READ.strip() + MEND_BY_SUMS,
         report_rule="the offsets of the wrong bytes, counted from 0, in increasing order, one a line.",
         report="\n".join(map(str, places)),
     )
