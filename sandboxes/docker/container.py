@@ -24,7 +24,15 @@ from sandboxes.capture import Capture
 from sandboxes.docker.client import Engine
 from sandboxes.docker.seam import seam
 from sandboxes.docker.stream import WRAPPER, Attached, follow
-from sandboxes.errors import Kept, OutOfMemory, SandboxDied, SandboxError, TimedOut, Unsupported
+from sandboxes.errors import (
+    Kept,
+    MachineFault,
+    OutOfMemory,
+    SandboxDied,
+    SandboxError,
+    TimedOut,
+    Unsupported,
+)
 from sandboxes.files import TaskFile
 from sandboxes.transfer import CHUNK, Reading, absolute, buffered, folders_above, pack, placed
 
@@ -109,16 +117,25 @@ def create(
 
 
 def freeze(api: APIClient, name: str) -> None:
-    """Pause a container; on a busy machine runc now and then gives up freezing one and is asked again."""
-    for tries_left in reversed(range(FREEZE_TRIES)):
+    """Pause a container; on a busy machine runc now and then gives up freezing one and is asked again.
+
+    What it gave up may freeze a moment later all the same; then the container is thawed first, so that in the
+    end a pause has succeeded. Raises `MachineFault` when none of `FREEZE_TRIES` does: no task is to blame.
+    """
+    said = ""
+    for _ in range(FREEZE_TRIES):
         try:
             api.pause(name)
         except APIError as error:
-            if not tries_left or "unable to freeze" not in str(error.explanation):
+            late, said = bool(said) and "already paused" in str(error.explanation), str(error.explanation)
+            if not late and "unable to freeze" not in said:
                 raise
+            if late:
+                api.unpause(name)
             time.sleep(FREEZE_SECONDS)
         else:
             return
+    raise MachineFault(f"The engine could not pause a container in {FREEZE_TRIES} tries: {said}")
 
 
 @dataclass

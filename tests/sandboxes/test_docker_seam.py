@@ -79,28 +79,28 @@ def test_a_refused_connection_is_the_machines_fault() -> None:
         raise requests.ConnectionError(ConnectionRefusedError(111, "refused"))
 
 
-BUSY = b'{"message": "OCI runtime pause failed: unable to freeze: unknown"}'
+BUSY = (500, b'{"message": "OCI runtime pause failed: unable to freeze: unknown"}')
+LATE = (409, b'{"message": "Container box is already paused"}')
+DONE = (204, b"")
+PAUSE, UNPAUSE = "/v1.41/containers/box/pause", "/v1.41/containers/box/unpause"
 
 
 @pytest.fixture
-def engine_that_freezes_at() -> Iterator[Callable[[int], tuple[APIClient, list[str]]]]:
-    """An engine on the wire that freezes a container at the n-th try; returns a client and what it heard."""
+def engine_that_says() -> Iterator[Callable[..., tuple[APIClient, list[str]]]]:
+    """An engine on the wire with these answers, the last one for ever; returns a client and what it heard."""
     with ExitStack() as servers:
 
-        def serve(success: int) -> tuple[APIClient, list[str]]:
+        def serve(*answers: tuple[int, bytes]) -> tuple[APIClient, list[str]]:
             heard: list[str] = []
 
             class Engine(BaseHTTPRequestHandler):
                 def do_POST(self) -> None:
+                    status, body = answers[min(len(heard), len(answers) - 1)]
                     heard.append(self.path)
-                    done = len(heard) >= success
-                    self.send_response(204 if done else 500)
+                    self.send_response(status)
                     self.send_header("Content-Type", "application/json")
                     self.end_headers()
-                    if not done:
-                        self.wfile.write(
-                            b'{"message": "OCI runtime pause failed: unable to freeze: unknown"}'
-                        )
+                    self.wfile.write(body)
 
                 def log_message(self, *_: object) -> None:
                     pass
@@ -114,13 +114,30 @@ def engine_that_freezes_at() -> Iterator[Callable[[int], tuple[APIClient, list[s
 
 
 def test_a_container_that_did_not_freeze_at_once_is_asked_again_and_not_for_ever(
-    engine_that_freezes_at: Callable[[int], tuple[APIClient, list[str]]],
+    engine_that_says: Callable[..., tuple[APIClient, list[str]]],
 ) -> None:
-    api, heard = engine_that_freezes_at(3)
+    api, heard = engine_that_says(BUSY, BUSY, DONE)
     freeze(api, "box")
-    assert heard == ["/v1.41/containers/box/pause"] * 3
+    assert heard == [PAUSE] * 3
 
-    api, heard = engine_that_freezes_at(1000)
-    with pytest.raises(docker.errors.APIError, match="unable to freeze"):
+    api, heard = engine_that_says(BUSY)
+    with pytest.raises(MachineFault, match="in 5 tries: .*unable to freeze"):
         freeze(api, "box")
-    assert len(heard) == 5
+    assert heard == [PAUSE] * 5
+
+
+def test_one_that_froze_late_is_thawed_and_frozen_again(
+    engine_that_says: Callable[..., tuple[APIClient, list[str]]],
+) -> None:
+    api, heard = engine_that_says(BUSY, LATE, DONE, DONE)
+    freeze(api, "box")
+    assert heard == [PAUSE, PAUSE, UNPAUSE, PAUSE]
+
+
+def test_one_that_somebody_else_has_paused_is_left_so(
+    engine_that_says: Callable[..., tuple[APIClient, list[str]]],
+) -> None:
+    api, heard = engine_that_says(LATE)
+    with pytest.raises(docker.errors.APIError, match="already paused"):
+        freeze(api, "box")
+    assert heard == [PAUSE]
