@@ -67,7 +67,7 @@ class LimitsForm(forms.Form):
 class CampaignForm(LimitsForm, RecipeForm):
     """A new campaign."""
 
-    name = forms.CharField(max_length=80, help_text="Letters and digits; it becomes part of the address.")
+    name = forms.CharField(max_length=80, help_text="Kept in small letters, digits and hyphens.")
     source = forms.ChoiceField(
         label="Grow from",
         choices=[(SEEDS, "every seed of the library"), (THESE, "the environments named below")],

@@ -105,6 +105,8 @@ def size(environment: Environment) -> Size:
 def _end(last: Evolution) -> str:
     if last.status == Evolution.Status.ACCEPTED:
         return REACHED
+    if not last.ended:
+        return f"still at work on generation {last.generation}" + _because(last.status.replace("_", " "))
     closed = [
         f"{each.direction}: {each.get_outcome_display()}{_because(each.reason)}"
         for each in last.attempts.all()

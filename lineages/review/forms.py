@@ -50,7 +50,7 @@ class DecisionForm(forms.Form):
     def clean_comment(self) -> str:
         comment: str = self.cleaned_data["comment"].strip()
         if self.decision != Review.Decision.APPROVE and not readable(comment):
-            raise forms.ValidationError("Say in a sentence why: the author reads it.")
+            raise forms.ValidationError("Say in a sentence why: it stays with the decision.")
         return comment
 
     def pointed(self) -> DecisionForm:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from lineages.growth import history, overview
-from lineages.growth.models import Candidate, Evolution, Plan, Review
+from lineages.growth.models import Attempt, Candidate, Evolution, Plan, Review
 from lineages.library import alignment, rendering, shelf
 from lineages.lifecycle import Stale
 from lineages.pages import page, person, posted
@@ -107,7 +107,12 @@ def candidate_page(request: HttpRequest, pk: int, **said: Any) -> HttpResponse:
 def _plan_page(request: HttpRequest, plan: Plan, **said: Any) -> HttpResponse:
     evolution = plan.attempt.evolution
     draft = plan.draft
-    waits = evolution.status == Evolution.Status.PLAN_APPROVAL and plan.attempt.plan == plan
+    attempt = plan.attempt
+    waits = (
+        evolution.status == Evolution.Status.PLAN_APPROVAL
+        and attempt.outcome == Attempt.Outcome.OPEN
+        and attempt.plan == plan
+    )
     context = {
         "plan": plan,
         "draft": draft,
@@ -122,7 +127,12 @@ def _plan_page(request: HttpRequest, plan: Plan, **said: Any) -> HttpResponse:
 
 def _candidate_page(request: HttpRequest, candidate: Candidate, **said: Any) -> HttpResponse:
     evolution = candidate.attempt.evolution
-    waits = evolution.status == Evolution.Status.SIGN_OFF and candidate.attempt.candidate == candidate
+    attempt = candidate.attempt
+    waits = (
+        evolution.status == Evolution.Status.SIGN_OFF
+        and attempt.outcome == Attempt.Outcome.OPEN
+        and attempt.candidate == candidate
+    )
     before, after = shelf.changed_files(evolution.parent.snapshot, candidate.snapshot)
     draft = candidate.plan.draft
     context = {

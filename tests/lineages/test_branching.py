@@ -56,7 +56,7 @@ def test_the_pages_say_what_a_branch_differs_in_and_the_tree_shows_it(grown: lis
     answer = client.post(f"/environments/{parent.pk}/evolve/", fields)
 
     page = client.get(answer["Location"]).content.decode()
-    assert "A branch:" in page and "effort is <strong>low</strong> (there high)" in page
+    assert "A branch:" in page and "Effort: <strong>low</strong>, there high" in page
     assert "who decides is <strong>plans</strong> (there auto)" in page
     child = factories.environment(parent.lineage, generation=2, parent=parent, k=2)
     tree = client.get(f"/lineages/{parent.lineage.slug}/").content.decode()

@@ -290,3 +290,14 @@ def test_a_plan_takes_as_many_queries_however_often_it_was_reviewed(
         factories.review(plan, role=f"reviewer-{number}")
     with django_assert_max_num_queries(17):
         web.get(url(plan))
+
+
+def test_a_plan_whose_attempt_is_closed_offers_no_decision_while_another_waits(web: Client) -> None:
+    closed = factories.waiting_plan()
+    evolution = closed.attempt.evolution
+    Attempt.objects.filter(pk=closed.attempt.pk).update(outcome=Attempt.Outcome.REJECTED)
+    waiting = factories.plan(factories.attempt(evolution, direction="length"))
+
+    text = web.get(reverse("plan_detail", args=[closed.pk])).content.decode()
+    assert "Approve <kbd>" not in text and "waits with another one" in " ".join(text.split())
+    assert "Approve <kbd>" in web.get(reverse("plan_detail", args=[waiting.pk])).content.decode()

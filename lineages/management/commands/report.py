@@ -50,7 +50,7 @@ def markdown(rows: Sequence[Grown], left: Sequence[tuple[str, str]] = ()) -> lis
         _line(["---", "---", *["---:"] * 3, "---", "---", *["---:"] * 9]),
         *(_line(_cells(row)) for row in rows),
         "",
-        "Ended before their time:" if early else "Every lineage reached what was asked for.",
+        "Not as far as asked:" if early else "Every lineage reached what was asked for.",
         *([""] if early else []),
         *early,
     ]
