@@ -57,7 +57,7 @@ def test_the_pages_say_what_a_branch_differs_in_and_the_tree_shows_it(grown: lis
 
     page = client.get(answer["Location"]).content.decode()
     assert "A branch:" in page and "Effort: <strong>low</strong>, there high" in page
-    assert "who decides is <strong>plans</strong> (there auto)" in page
+    assert "Who decides: <strong>plans</strong>, there auto" in page
     child = factories.environment(parent.lineage, generation=2, parent=parent, k=2)
     tree = client.get(f"/lineages/{parent.lineage.slug}/").content.decode()
     assert f'aria-label="{child.reference};' in tree
