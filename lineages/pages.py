@@ -100,6 +100,12 @@ def require(request: HttpRequest, role: Role) -> None:
     raise PermissionDenied(f"This needs the role {role}; yours is {held}. {whom} for it.")
 
 
+def page_number(request: HttpRequest) -> int:
+    """The page of a list that the address asks for, from 1; what makes no sense is the first."""
+    asked = request.GET.get("page", "")
+    return max(1, int(asked)) if asked.isdecimal() and len(asked) < 7 else 1
+
+
 def stamp(*facts: object) -> str:
     """What a poll sends back as `seen`; equal facts give equal stamps."""
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]

@@ -16,7 +16,7 @@ from lineages.growth import campaigns, spending
 from lineages.growth.campaign_forms import CampaignForm, LimitsForm
 from lineages.growth.models import Campaign, CampaignEntry, Evolution
 from lineages.lifecycle import Stale
-from lineages.pages import for_role, nothing_new, page, person, posted, stamp, unchanged
+from lineages.pages import for_role, nothing_new, page, page_number, person, posted, stamp, unchanged
 from lineages.roles import Role
 from lineages.templatetags.pages import words
 
@@ -26,8 +26,7 @@ ENTRY_ROWS = 100
 
 @require_safe
 def campaign_list(request: HttpRequest) -> HttpResponse:
-    asked = request.GET.get("page", "1")
-    number = max(1, int(asked)) if asked.isdecimal() and len(asked) < 7 else 1
+    number = page_number(request)
     rows = list(_counted(Campaign.objects.all())[(number - 1) * LIST_ROWS : number * LIST_ROWS + 1])
     context = {
         "rows": rows[:LIST_ROWS],

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from lineages.growth import jobs, uploads
 from lineages.growth.jobs import importing
 from lineages.library.models import Environment, ImportedTask, Job
-from lineages.pages import for_role, nothing_new, page, person, posted, stamp, unchanged
+from lineages.pages import for_role, nothing_new, page, page_number, person, posted, stamp, unchanged
 from lineages.roles import Role
 
 ROWS = 200
@@ -64,7 +64,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
         return unchanged()
     outcome = request.GET.get("outcome", "")
     outcome = outcome if outcome in ImportedTask.Outcome.values else ""
-    number = _page_number(request)
+    number = page_number(request)
     rows = list(_rows(job, outcome)[(number - 1) * ROWS : number * ROWS + 1])
     context = {
         "job": job,
@@ -109,8 +109,3 @@ def _counts(job: Job) -> list[tuple[str, str, int]]:
 
 def _counted(found: Any) -> list[tuple[Job, list[tuple[str, str, int]]]]:
     return [(job, _counts(job)) for job in found]
-
-
-def _page_number(request: HttpRequest) -> int:
-    asked = request.GET.get("page", "1")
-    return max(1, int(asked)) if asked.isdecimal() and len(asked) < 7 else 1

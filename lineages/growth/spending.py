@@ -22,7 +22,6 @@ class Spent:
     cost: Decimal
     unpriced: int
     sandbox_hours: float
-    agent_hours: float
 
     @property
     def settled(self) -> int:
@@ -70,7 +69,6 @@ def of(campaign: Campaign) -> Spent:
     asked = calls.aggregate(
         money=Sum("cost"),
         unpriced=Count("pk", filter=Q(cost=None, tokens__isnull=False)),
-        spent=Sum("seconds"),
     )
     seconds = results.aggregate(spent=Sum("seconds"))["spent"] or 0.0
     return Spent(
@@ -78,5 +76,4 @@ def of(campaign: Campaign) -> Spent:
         cost=asked["money"] or Decimal(0),
         unpriced=asked["unpriced"],
         sandbox_hours=seconds / 3600,
-        agent_hours=(asked["spent"] or 0.0) / 3600,
     )

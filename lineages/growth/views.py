@@ -16,7 +16,7 @@ from lineages.growth.models import Evolution
 from lineages.growth.nudge import nudge
 from lineages.library.models import Environment, Lineage
 from lineages.lifecycle import Stale
-from lineages.pages import for_role, nothing_new, page, person, posted, stamp, unchanged
+from lineages.pages import for_role, nothing_new, page, page_number, person, posted, stamp, unchanged
 from lineages.roles import Role
 from lineages.templatetags.pages import words
 
@@ -78,7 +78,7 @@ def lineage_list(request: HttpRequest) -> HttpResponse:
     """Filter, sort and page live in the address. One row too many says whether there is a next page."""
     choice = LineageFilter(request.GET)
     sort = request.GET.get("sort", "-newest")
-    number = _whole(request.GET.get("page", ""), least=1)
+    number = page_number(request)
     found = overview.narrowed(overview.lineages(), choice.value("q"), choice.value("state"), sort)
     rows = list(found[(number - 1) * LIST_ROWS : number * LIST_ROWS + 1])
     context = {
@@ -261,7 +261,3 @@ def _mover(evolution: Evolution) -> str:
 
 def _named(*found: list[Evolution]) -> zip[Any]:
     return zip(("waiting", "running", "broken", "ended without a child"), found, strict=True)
-
-
-def _whole(text: str, *, least: int) -> int:
-    return max(least, int(text)) if text.isdecimal() and len(text) < 7 else least
