@@ -125,7 +125,11 @@ class RubricVerifier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who plays each role. `trusted` code may run in the bubblewrap sandbox; a model's may not."""
+    """Who plays each role. `trusted` code may run in the bubblewrap sandbox; a model's may not.
+
+    `version` stands for what its judging roles are made of, e.g. a hash of their code: verdicts of another
+    version are outdated.
+    """
 
     name: str
     trusted: bool
@@ -134,3 +138,4 @@ class Author:
     plan_reviewer: PlanReviewer
     modifier: Modifier
     rubric_verifier: RubricVerifier
+    version: str = ""

@@ -180,6 +180,13 @@ class Backend(Protocol):
         Raises `BuildFailed`, `Unsupported`, `TimedOut`, `MachineFault`.
         """
 
+    def bases(self, context: Mapping[str, TaskFile]) -> Mapping[str, str]:
+        """The images that the context's Dockerfile starts from or copies from, and their ids here now.
+
+        An id is empty where the backend has no such image. Names of the file's own stages are left out.
+        Raises `MachineFault`.
+        """
+
     def open(
         self, image: Image, limits: Limits, *, labels: Mapping[str, str]
     ) -> AbstractContextManager[Sandbox]:

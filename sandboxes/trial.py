@@ -40,6 +40,8 @@ from sandboxes.handover import (
 from sandboxes.recording import Recorded, run_script
 from sandboxes.reward import Reward, reward_in
 from sandboxes.task import SOLVE, VERIFIER_DOCKERFILE, Task
+from sandboxes.unit_results import UnitResult
+from sandboxes.variation import PLAIN, Variation
 
 PASS_MARK = 1.0
 NOTHING = TaskFile.text("#!/bin/sh\n", executable=True)
@@ -69,12 +71,32 @@ class TrialOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Solved:
+    """What a solver left in separate mode: all that its grading depends on. It can be graded again."""
+
+    deliveries: tuple[Delivery, ...]
+    commands: tuple[ExecResult, ...] = ()
+
+    @property
+    def artifacts(self) -> Mapping[str, TaskFile]:
+        """The regular files that left the solver's sandbox, by absolute path."""
+        return {
+            path: file
+            for delivery in self.deliveries
+            for path, file in delivery.files.items()
+            if file.link is None
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """A finished trial. `reward` is None unless the verifier ran to its end and left a legal one.
 
     `summary` is a sentence for a person. `commands` are the solver's and then the verifier's, in order;
     `artifacts` the files that left the solver's sandbox; `log` the builder's output where an image did not
-    build.
+    build. `units` are the answers of single tests, empty where the verifier does not tell them apart.
+    `solved` is what can be graded again: None in shared mode, and where the solver did not come to an end.
+    `graded_again`: this trial was only the grading of an earlier solver's work.
     """
 
     outcome: TrialOutcome
@@ -85,6 +107,9 @@ class Trial:
     artifacts: Mapping[str, TaskFile]
     seconds: float
     log: str = ""
+    units: tuple[UnitResult, ...] = ()
+    solved: Solved | None = None
+    graded_again: bool = False
 
 
 Solver = Callable[[Task, Sandbox], None]
@@ -92,7 +117,13 @@ Solver = Callable[[Task, Sandbox], None]
 
 
 def run_trial(
-    backend: Backend, task: Task, solver: Solver, *, limits: Limits, labels: Mapping[str, str]
+    backend: Backend,
+    task: Task,
+    solver: Solver,
+    *,
+    limits: Limits,
+    labels: Mapping[str, str],
+    variation: Variation = PLAIN,
 ) -> Trial:
     """Run one trial in fresh sandboxes.
 
@@ -100,31 +131,34 @@ def run_trial(
     the task or its solver does wrong is an outcome. Raises `MachineFault` and `SandboxDied`, which say
     nothing of it.
     """
-    started = time.monotonic()
-    run = _Run(backend, task, limits, labels)
-    reward: Reward | None = None
-    log = ""
-    try:
-        found = run.separate(solver) if task.separate else run.shared(solver)
-        outcome, summary = run.verdict(found)
-        reward = found if found.ok else None
-    except _Ended as ended:
-        outcome, summary, log = ended.outcome, ended.summary, ended.log
-    return Trial(
-        outcome=outcome,
-        reward=reward,
-        summary=summary,
-        weaker=not task.separate,
-        commands=tuple(run.commands),
-        artifacts={
-            path: file
-            for delivery in run.deliveries
-            for path, file in delivery.files.items()
-            if file.link is None
-        },
-        seconds=time.monotonic() - started,
-        log=log,
-    )
+    run = _Run(backend, task, limits, labels, variation)
+    return run.trial(lambda: run.separate(solver) if task.separate else run.shared(solver))
+
+
+def grade(
+    backend: Backend,
+    task: Task,
+    solved: Solved,
+    *,
+    limits: Limits,
+    labels: Mapping[str, str],
+    variation: Variation = PLAIN,
+) -> Trial:
+    """Only the second half of a trial in separate mode: the task's tests on what a solver left before.
+
+    Raises `ValueError` for a task in shared mode, whose tests need the solver's whole file system, and what
+    `run_trial` raises.
+    """
+    if not task.separate:
+        raise ValueError("only a task with a separate verifier can be graded again")
+    run = _Run(backend, task, limits, labels, variation)
+    return run.trial(lambda: run.again(solved))
+
+
+def contexts(task: Task) -> dict[str, Mapping[str, TaskFile]]:
+    """The images that a trial will ask for, by the folder they are built from. Raises `Unsupported`."""
+    environment, verifier = environment_context(task), verifier_context(task)
+    return {"environment": environment} | ({} if verifier == environment else {"tests": verifier})
 
 
 def environment_context(task: Task) -> Mapping[str, TaskFile]:
@@ -238,22 +272,62 @@ class _Run:
     task: Task
     limits: Limits
     labels: Mapping[str, str]
+    variation: Variation
     commands: list[ExecResult] = field(default_factory=list)
-    deliveries: list[Delivery] = field(default_factory=list)
+    solved: Solved | None = None
     _solver_commands: int = 0
+    _graded_again: bool = False
+
+    def trial(self, rewarded: Callable[[], Reward]) -> Trial:
+        started = time.monotonic()
+        reward: Reward | None = None
+        log = ""
+        try:
+            found = rewarded()
+            outcome, summary = self._verdict(found)
+            reward = found if found.ok else None
+        except _Ended as ended:
+            outcome, summary, log = ended.outcome, ended.summary, ended.log
+        return Trial(
+            outcome=outcome,
+            reward=reward,
+            summary=summary,
+            weaker=not self.task.separate,
+            commands=tuple(self.commands),
+            artifacts=self.solved.artifacts if self.solved else {},
+            seconds=time.monotonic() - started,
+            log=log,
+            solved=self.solved,
+            graded_again=self._graded_again,
+        )
 
     def separate(self, solver: Solver) -> Reward:
         environment, verifier = self._build_both()
         with self._solving(environment, solver) as box, _phase(_Phase.HANDOVER):
-            self.deliveries = collect(box, self.task.config.artifacts)
+            deliveries = tuple(collect(box, self.task.config.artifacts))
+            self.solved = Solved(deliveries, tuple(self.commands))
+        return self._graded(verifier, self.solved)
+
+    def again(self, solved: Solved) -> Reward:
+        config = self.task.config
+        with _phase(_Phase.VERIFIER):
+            settings = config.verifier.environment or config.environment
+            verifier = self._build(verifier_context(self.task), settings)
+        self._graded_again = True
+        self.solved = solved
+        self.commands += solved.commands
+        self._solver_commands = len(solved.commands)
+        return self._graded(verifier, solved)
+
+    def _graded(self, verifier: Image, solved: Solved) -> Reward:
         settings = self.task.config.verifier.environment or self.task.config.environment
-        image = _configured(verifier, settings, self.task.config.verifier.user)
+        image = self._configured(verifier, settings, self.task.config.verifier.user)
         with (
             _phase(_Phase.TESTS),
             self.backend.open(image, self._capped(settings), labels=self.labels) as box,
         ):
             make_folders(box, [LOGS, CONVENTION], empty=True)
-            deliver(box, self.deliveries)
+            deliver(box, solved.deliveries)
             if not brings_its_tests(self.task):
                 box.write_files(_uploaded(self.task, "tests"), "/tests")
             return self._run_tests(box, {}, None)
@@ -271,7 +345,7 @@ class _Run:
             user = environment.user if config.verifier.user is None else str(config.verifier.user)
             return self._run_tests(fork, _guarded(fork.image.env), user)
 
-    def verdict(self, reward: Reward) -> tuple[TrialOutcome, str]:
+    def _verdict(self, reward: Reward) -> tuple[TrialOutcome, str]:
         """Outcome and summary for a verifier that ran to its end."""
         last = self.commands[-1]
         if reward.value is None:
@@ -293,13 +367,14 @@ class _Run:
             return ""
         if not self.task.config.artifacts:
             return "The task declares no artifacts, so its tests see nothing of the solver's work."
-        missing = [each.source for each in self.deliveries if not each.there and each.source != CONVENTION]
+        deliveries = self.solved.deliveries if self.solved else ()
+        missing = [each.source for each in deliveries if not each.there and each.source != CONVENTION]
         if not missing:
             return ""
-        refused = " ".join(f"Not taken: {each.refused}." for each in self.deliveries if each.refused)
+        refused = " ".join(f"Not taken: {each.refused}." for each in deliveries if each.refused)
         if refused:
             return refused
-        some = any(each.files or each.there and each.source != CONVENTION for each in self.deliveries)
+        some = any(each.files or each.there and each.source != CONVENTION for each in deliveries)
         arrived = "" if some else "No artifact arrived. "
         return f"{arrived}Not there after the solver: {', '.join(missing)}."
 
@@ -322,7 +397,7 @@ class _Run:
         """The solver's sandbox after its turn, with every process of it ended."""
         settings = self.task.config.environment
         with _phase(_Phase.SOLVER):
-            image = _configured(environment, settings, self.task.config.agent.user)
+            image = self._configured(environment, settings, self.task.config.agent.user)
             with self.backend.open(image, self._capped(settings), labels=self.labels) as box:
                 make_folders(box, SOLVER_FOLDERS, empty=True)
                 solver(self.task, self._recorded(box))
@@ -346,6 +421,14 @@ class _Run:
         box.stop()
         return reward_in(box, LOGS)
 
+    def _configured(self, image: Image, settings: EnvironmentConfig, user: str | int | None) -> Image:
+        return replace(
+            image,
+            env={**image.env, **variables(settings.env), **self.variation.env},
+            workdir=settings.workdir or image.workdir,
+            user=image.user if user is None else str(user),
+        )
+
     def _capped(self, settings: EnvironmentConfig) -> Limits:
         most = self.limits
         return replace(
@@ -363,15 +446,6 @@ def _result(image: Future[Image], phase: _Phase) -> Image:
 
 def _context(files: Mapping[str, TaskFile], prebuilt: str | None) -> Mapping[str, TaskFile]:
     return {"Dockerfile": TaskFile.text(f"FROM {prebuilt}\n")} if prebuilt else files
-
-
-def _configured(image: Image, settings: EnvironmentConfig, user: str | int | None) -> Image:
-    return replace(
-        image,
-        env={**image.env, **variables(settings.env)},
-        workdir=settings.workdir or image.workdir,
-        user=image.user if user is None else str(user),
-    )
 
 
 def _guarded(env: Mapping[str, str]) -> dict[str, str]:

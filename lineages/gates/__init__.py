@@ -1,8 +1,13 @@
-"""The gates, one file each; `profile(name)` gives those of a profile in an order that respects `after`."""
+"""The gates, one file each, and the profiles that choose among them.
+
+`profile(name)` gives the gates of a profile in an order that respects `after`; a gate names its profiles in
+its own file.
+"""
 
 from __future__ import annotations
 
 import pkgutil
+from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
@@ -11,6 +16,31 @@ from importlib.metadata import entry_points
 from lineages.gates.base import Gate
 
 ENTRY_POINTS = "envevo.gates"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How much is asked. `repeats`: how often the solved and the untouched run are made, the first included.
+
+    `thorough`: each attack and each wrong solution by itself, where otherwise several share a trial.
+    """
+
+    name: str
+    title: str
+    repeats: int
+    thorough: bool = False
+
+
+PROFILES = {
+    each.name: each
+    for each in (
+        Profile("fast", "what a person waits for: complete, solvable, not for nothing", repeats=1),
+        Profile("standard", "what a lineage needs: also stable, unhackable, bound to its plan", repeats=3),
+        Profile(
+            "strict", "what a release needs: every gate, each attack by itself", repeats=5, thorough=True
+        ),
+    )
+}
 
 
 @cache
@@ -24,9 +54,14 @@ def all_gates() -> dict[str, Gate]:
 
 def profile(name: str) -> list[Gate]:
     """The gates of a profile, each behind those it waits for. Raises `ValueError` for an unknown profile."""
+    settings(name)
     gates = {gate.name: gate for gate in all_gates().values() if name in gate.profiles}
-    if not gates:
-        known = sorted({profile for gate in all_gates().values() for profile in gate.profiles})
-        raise ValueError(f"there is no gate profile {name!r}; there are: {', '.join(known)}")
     order = TopologicalSorter({gate.name: set(gate.after) & gates.keys() for gate in gates.values()})
     return [gates[each] for each in order.static_order()]
+
+
+def settings(name: str) -> Profile:
+    """The profile of that name. Raises `ValueError` for an unknown one."""
+    if name not in PROFILES:
+        raise ValueError(f"there is no gate profile {name!r}; there are: {', '.join(PROFILES)}")
+    return PROFILES[name]

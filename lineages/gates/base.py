@@ -8,15 +8,21 @@ other file; deleting its file removes it.
 from __future__ import annotations
 
 import hashlib
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import Any, TypeVar
 
 from agents.plan import Binding, Judgement, PlanDraft
 from agents.roles import Evidence, RubricVerifier
+from lineages.gates.surroundings import Archive, Benchmarks, KeptProbe
 from sandboxes.base import Backend, ExecResult, Limits
+from sandboxes.errors import Unsupported
 from sandboxes.task import Task
+from sandboxes.trial import Solved, contexts
 
 
 class Result(StrEnum):
@@ -44,17 +50,52 @@ class Input(StrEnum):
     PARENT = "parent"
     PLAN = "plan"
     BACKEND = "backend"
+    BASE = "base"
     JUDGE = "judge"
     RUBRIC = "rubric"
+    REPEATS = "repeats"
+    THOROUGH = "thorough"
+    ARCHIVE = "archive"
+    BENCHMARKS = "benchmarks"
+    PROBES = "probes"
 
 
 WHOLE_TASK = frozenset({Input.ENVIRONMENT, Input.SOLUTION, Input.TESTS, Input.INSTRUCTION, Input.CONFIG})
-A_TRIAL = frozenset({Input.ENVIRONMENT, Input.SOLUTION, Input.TESTS, Input.CONFIG, Input.BACKEND})
+A_SOLVE = frozenset({Input.ENVIRONMENT, Input.SOLUTION, Input.CONFIG, Input.BACKEND, Input.BASE})
+A_TRIAL = A_SOLVE | {Input.TESTS}
+
+
+T = TypeVar("T")
+
+
+class Once:
+    """What is made once in an audit, however many gates ask for it, and from whatever thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._made: dict[str, Any] = {}
+
+    def get(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` gave for this name; who asks meanwhile waits. What it raises is not kept."""
+        with self._lock:
+            lock = self._locks[name]
+        with lock:
+            if name not in self._made:
+                self._made[name] = make()
+            made: T = self._made[name]
+            return made
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is judged, and with what. `plan`, `bindings` and `parent` are empty for a seed."""
+    """What is judged, and with what. `plan`, `bindings` and `parent` are empty for a seed.
+
+    `repeats` and `thorough` are the profile's. `archive`, `benchmarks` and `probes` are what a gate may know
+    of other tasks, looked up before the gates run, since they have no database; None or empty where there
+    is none. `solved` holds what solvers left in earlier audits, by `solve_key`: graded again, not run again.
+    `judge_version` stands for the judge's own code, so that another version of it outdates its verdicts.
+    """
 
     task: Task
     backend: Backend
@@ -66,16 +107,70 @@ class Subject:
     parent: Task | None = None
     plan: PlanDraft | None = None
     bindings: tuple[Binding, ...] = ()
+    judge_version: str = ""
+    repeats: int = 3
+    thorough: bool = False
+    archive: Archive | None = None
+    benchmarks: Benchmarks | None = None
+    probes: tuple[KeptProbe, ...] = ()
+    solved: Mapping[str, Solved] = field(default_factory=dict)
+    once: Once = field(default_factory=Once, compare=False)
 
     @cached_property
     def backend_identity(self) -> str:
         """Asked once for a run over all gates: an engine takes its time to say its version."""
         return self.backend.identity()
 
+    @cached_property
+    def base_images(self) -> str:
+        """The ids of the images that the task's Dockerfiles start from, as the machine has them now."""
+        try:
+            files = contexts(self.task).values()
+        except Unsupported:
+            return ""  # no image is ever built of it
+        found = (self.backend.bases(context) for context in files)
+        return _sha(sorted(f"{name}={id_}" for each in found for name, id_ in each.items()))
+
+    def solve_key(self, solver: str, *, reads_solution: bool = True) -> str:
+        """All that a solver's work hangs on, which is not the tests that grade it, as 64 hex digits.
+
+        The first half, `solve_context`, is the same for all solvers.
+        """
+        return self.solve_context(reads_solution=reads_solution) + _sha([solver])[:32]
+
+    def solve_context(self, *, reads_solution: bool) -> str:
+        """32 hex digits for what solvers work in, and for the solution where they read it."""
+        inputs = A_SOLVE if reads_solution else A_SOLVE - {Input.SOLUTION}
+        return _sha(f"{name}={_digest(name, self)}" for name in sorted(inputs))[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to see, at a place of the task where there is one.
+
+    `line` counts from 1; 0 is no line. A `warning` fails nothing. `repair` says what to write instead, as
+    something to copy, where that can be said.
+    """
+
+    text: str
+    path: str = ""
+    line: int = 0
+    warning: bool = False
+    repair: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line} " if self.line else f"{self.path}: " if self.path else ""
+        return f"{place}{self.text}"
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A gate's answer. `summary` is a sentence for the person who must act; `detail` the evidence as text."""
+    """A gate's answer. `summary` is a sentence for the person who must act; `detail` the evidence as text.
+
+    `runs` of the same thing were made and `runs_passed` of them did as they should; both 0 where nothing was
+    repeated. `kept` is what solvers left, by `Subject.solve_key`, for later audits to grade again.
+    `graded_again` says that a solver's earlier work was graded and the solver not run.
+    """
 
     result: Result
     summary: str
@@ -84,12 +179,33 @@ class Outcome:
     weaker: bool = False
     commands: tuple[ExecResult, ...] = ()
     judgement: Judgement | None = None
+    findings: tuple[Finding, ...] = ()
+    runs: int = 0
+    runs_passed: int = 0
+    kept: Mapping[str, Solved] = field(default_factory=dict)
+    graded_again: bool = False
+
+
+def found(findings: Iterable[Finding], well: str) -> Outcome:
+    """Failed by the first finding that is no warning; else passed, with `well` as its summary."""
+    every = tuple(findings)
+    failures = [finding for finding in every if not finding.warning]
+    if failures:
+        return Outcome(Result.FAILED, str(failures[0]), findings=(*failures, *_warnings(every)))
+    return Outcome(Result.PASSED, well, findings=every)
+
+
+def _warnings(findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.warning]
 
 
 @dataclass(frozen=True)
 class Gate:
     """One check.
 
+    `failing` says in a plain sentence what it means that the gate fails, `cost` what asking it takes, e.g.
+    "one trial". `waivable`: whether a person may void its failure with a reason. A gate that is not
+    `required` blocks nothing where it did not run: nothing here can ask what it asks, and the page says so.
     `after` names the gates that must be accepted first; where one is not, this gate is `not_run`.
     `sandbox` says that it needs a slot of the machine.
     """
@@ -101,7 +217,20 @@ class Gate:
     check: Callable[[Subject], Outcome]
     after: tuple[str, ...] = ()
     sandbox: bool = False
-    profiles: frozenset[str] = field(default=frozenset({"standard"}))
+    profiles: frozenset[str] = field(default=frozenset({"standard", "strict"}))
+    failing: str = ""
+    cost: str = "reads files"
+    waivable: bool = True
+    required: bool = True
+
+    @property
+    def hard(self) -> bool:
+        """Whether no judge's opinion is in it: what it passed once and fails now is withdrawn."""
+        return Input.JUDGE not in self.inputs
+
+    def accepts(self, result: Result) -> bool:
+        """Whether this answer stands in nobody's way."""
+        return result.accepted or (not self.required and result is Result.NOT_RUN)
 
     def key(self, subject: Subject) -> str:
         """Hex SHA-256 of everything that the answer depends on."""
@@ -115,7 +244,7 @@ class Gate:
 
 def evidence(gate: str, outcome: Outcome, cap: int = 8000) -> Evidence:
     """A failed outcome as the repairer reads it; the middle of a long detail is cut and said."""
-    detail = outcome.detail
+    detail = "\n".join([*(str(finding) for finding in outcome.findings), outcome.detail]).strip()
     if len(detail) > cap:
         half = cap // 2
         detail = f"{detail[:half]}\n[… {len(detail) - cap} characters cut …]\n{detail[-half:]}"
@@ -143,8 +272,14 @@ _OTHERS: Mapping[Input, Callable[[Subject], str]] = {
         ]
     ),
     Input.BACKEND: lambda subject: subject.backend_identity,
-    Input.JUDGE: lambda subject: subject.judge_name,
+    Input.BASE: lambda subject: subject.base_images,
+    Input.JUDGE: lambda subject: _sha([subject.judge_name, subject.judge_version]),
     Input.RUBRIC: lambda subject: subject.rubric,
+    Input.REPEATS: lambda subject: str(subject.repeats),
+    Input.THOROUGH: lambda subject: str(subject.thorough),
+    Input.ARCHIVE: lambda subject: subject.archive.version if subject.archive else "",
+    Input.BENCHMARKS: lambda subject: subject.benchmarks.version if subject.benchmarks else "",
+    Input.PROBES: lambda subject: _sha(probe.digest for probe in subject.probes),
 }
 
 

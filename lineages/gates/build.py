@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from lineages.gates.base import Gate, Input, Outcome, Result, Subject
 from sandboxes.errors import BuildFailed, TimedOut, Unsupported
-from sandboxes.files import TaskFile
-from sandboxes.task import Task
-from sandboxes.trial import environment_context, verifier_context
+from sandboxes.trial import contexts
 
 
 def check(subject: Subject) -> Outcome:
@@ -16,7 +14,7 @@ def check(subject: Subject) -> Outcome:
     if wanted:
         return Outcome(Result.ERROR, wanted)
     notes = list(_slower(subject))
-    for folder, context in _contexts(subject.task).items():
+    for folder, context in contexts(subject.task).items():
         try:
             image = subject.backend.build(context, timeout=subject.task.config.environment.build_timeout_sec)
         except BuildFailed as problem:
@@ -29,12 +27,6 @@ def check(subject: Subject) -> Outcome:
             return Outcome(Result.ERROR, str(problem))
         notes += [f"{folder}/Dockerfile: {note}" for note in image.notes]
     return Outcome(Result.PASSED, _summary(subject), detail="\n".join(notes))
-
-
-def _contexts(task: Task) -> dict[str, Mapping[str, TaskFile]]:
-    """The images that a trial will ask for, by the folder they are built from."""
-    environment, verifier = environment_context(task), verifier_context(task)
-    return {"environment": environment} | ({} if verifier == environment else {"tests": verifier})
 
 
 def _too_much(subject: Subject) -> str:
@@ -64,9 +56,12 @@ GATE = Gate(
     name="build",
     version=1,
     title="The images build",
-    inputs=frozenset({Input.ENVIRONMENT, Input.TESTS, Input.CONFIG, Input.BACKEND}),
+    failing="Nobody can run this task here: an image does not come out of its Dockerfile.",
+    cost="a build, cached by content",
+    waivable=False,
+    inputs=frozenset({Input.ENVIRONMENT, Input.TESTS, Input.CONFIG, Input.BACKEND, Input.BASE}),
     check=check,
     after=("static",),
     sandbox=True,
-    profiles=frozenset({"fast", "standard"}),
+    profiles=frozenset({"fast", "standard", "strict"}),
 )

@@ -99,7 +99,7 @@ def _ablations(subject: Subject) -> Outcome:
     """Run the solution once for each changed pair, with that pair's block emptied."""
     commands: tuple[ExecResult, ...] = ()
     for binding in subject.bindings:
-        done = trial(subject, oracle_without([binding.solution_block]))
+        done = trial(subject, f"without {binding.solution_block}", oracle_without([binding.solution_block]))
         commands += done.commands
         problem = _not_missed(binding, done)
         if problem:
@@ -123,6 +123,8 @@ GATE = Gate(
     name="conformance",
     version=1,
     title="What was built is what was planned",
+    failing="What was built is not what was planned, or a planned step is padding.",
+    cost="one trial for each changed pair",
     inputs=A_TRIAL | {Input.INSTRUCTION, Input.PARENT, Input.PLAN},
     check=check,
     after=("static", "build"),

@@ -95,8 +95,9 @@ GATE = Gate(
     name="kept_tests",
     version=1,
     title="The parent's tests are kept",
+    failing="The child asks for less than its parent did.",
     inputs=frozenset({Input.TESTS, Input.CONFIG, Input.PARENT}),
     check=check,
     after=("static",),
-    profiles=frozenset({"fast", "standard"}),
+    profiles=frozenset({"fast", "standard", "strict"}),
 )

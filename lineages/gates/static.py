@@ -65,7 +65,8 @@ GATE = Gate(
     name="static",
     version=1,
     title="The files are complete and safe to build",
+    failing="Something in the files makes the task unusable or unsafe to build.",
     inputs=WHOLE_TASK,
     check=check,
-    profiles=frozenset({"fast", "standard"}),
+    profiles=frozenset({"fast", "standard", "strict"}),
 )

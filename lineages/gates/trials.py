@@ -1,14 +1,72 @@
-"""What the gates that run a trial share: no gate of its own."""
+"""What the gates that run a trial share: no gate of its own.
+
+The reference run and the untouched run are made once in an audit, whichever gates read them. What a solver
+left in an earlier audit is graded instead of run again where nothing but the tests has changed since.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lineages.gates.base import Outcome, Result, Subject
-from sandboxes.trial import Solver, Trial, run_trial
+from sandboxes.trial import Solved, Solver, Trial, grade, nop, oracle, run_trial
+from sandboxes.variation import PLAIN, Variation
+
+ORACLE = "oracle"
+NOP = "nop"
 
 
-def trial(subject: Subject, solver: Solver) -> Trial:
-    """Raises `MachineFault` and `SandboxDied`: those are the machine's, not the task's."""
-    return run_trial(subject.backend, subject.task, solver, limits=subject.limits, labels=subject.labels)
+def solved(subject: Subject) -> Trial:
+    """The reference solution's plain run of this audit. Raises as `trial` does."""
+    return subject.once.get(ORACLE, lambda: trial(subject, ORACLE, oracle))
+
+
+def untouched(subject: Subject) -> Trial:
+    """The plain run of this audit in which nothing is done. Raises as `trial` does."""
+    return subject.once.get(NOP, lambda: trial(subject, NOP, nop, reads_solution=False))
+
+
+def trial(
+    subject: Subject,
+    name: str,
+    solver: Solver,
+    *,
+    reads_solution: bool = True,
+    variation: Variation = PLAIN,
+) -> Trial:
+    """One trial, in fresh sandboxes; `name` tells this solver from others in `Subject.solved`.
+
+    Raises `MachineFault` and `SandboxDied`: those are the machine's, not the task's.
+    """
+    earlier = subject.solved.get(subject.solve_key(name, reads_solution=reads_solution))
+    if earlier and subject.task.separate and variation == PLAIN:
+        return regrade(subject, earlier)
+    return run_trial(
+        subject.backend,
+        subject.task,
+        solver,
+        limits=subject.limits,
+        labels=subject.labels,
+        variation=variation,
+    )
+
+
+def regrade(subject: Subject, left: Solved, *, variation: Variation = PLAIN) -> Trial:
+    """Only the tests, on what a solver left. Raises as `trial` does, and `ValueError` in shared mode."""
+    return grade(
+        subject.backend,
+        subject.task,
+        left,
+        limits=subject.limits,
+        labels=subject.labels,
+        variation=variation,
+    )
+
+
+def kept(subject: Subject, name: str, done: Trial, *, reads_solution: bool = True) -> Mapping[str, Solved]:
+    """What of a plain trial a later audit may grade again, for `Outcome.kept`."""
+    key = subject.solve_key(name, reads_solution=reads_solution)
+    return {} if done.solved is None or key in subject.solved else {key: done.solved}
 
 
 def tail(done: Trial) -> str:
@@ -22,7 +80,9 @@ def tail(done: Trial) -> str:
     return "\n".join(parts)
 
 
-def outcome(result: Result, summary: str, done: Trial) -> Outcome:
+def outcome(
+    result: Result, summary: str, done: Trial, *, kept: Mapping[str, Solved] | None = None
+) -> Outcome:
     return Outcome(
         result,
         summary,
@@ -30,4 +90,6 @@ def outcome(result: Result, summary: str, done: Trial) -> Outcome:
         reward=done.reward.value if done.reward else None,
         weaker=done.weaker,
         commands=done.commands,
+        kept=kept or {},
+        graded_again=done.graded_again,
     )

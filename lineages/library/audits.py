@@ -19,14 +19,15 @@ from datetime import UTC, datetime
 from django.db import transaction
 
 from agents.roles import Author
-from lineages.gates import profile
-from lineages.gates.base import Gate, Outcome, Result, Subject
-from lineages.library import blobs, machine
+from lineages.gates import all_gates, profile, settings
+from lineages.gates.base import Gate, Once, Outcome, Result, Subject
+from lineages.library import blobs, machine, solves
 from lineages.library.models import (
     AgentCall,
     Audit,
     CommandRun,
     Environment,
+    GateFinding,
     GateResult,
     Snapshot,
     Voiding,
@@ -66,23 +67,30 @@ def subject_of(snapshot: Snapshot, author: Author, rubric: str, *, made_by: Iter
         labels={},
         judge=author.rubric_verifier,
         judge_name=author.name,
+        judge_version=author.version,
         rubric=rubric,
     )
 
 
 def open_audit(
-    snapshot: Snapshot, subject: Subject, *, profile: str, parent: Snapshot | None = None
+    snapshot: Snapshot,
+    subject: Subject,
+    *,
+    profile: str,
+    parent: Snapshot | None = None,
+    repeats: int = 0,
+    regrade: bool = False,
 ) -> Audit:
-    """A half-done audit of just this subject, or a new one."""
-    waiting = snapshot.audits.filter(status=Audit.Status.QUEUED, profile=profile, parent=parent)
+    """A half-done audit of just this subject and these choices, or a new one (`Audit` tells the choices)."""
+    chosen = {"profile": profile, "parent": parent, "repeats": repeats, "regrade": regrade}
+    waiting = snapshot.audits.filter(status=Audit.Status.QUEUED, **chosen)
     for audit in waiting:
         if resumable(audit, subject):
             return audit
     return Audit.objects.create(
         snapshot=snapshot,
-        parent=parent,
+        **chosen,
         status=Audit.Status.QUEUED,
-        profile=profile,
         backend=subject.backend.name,
         provisional=subject.backend.provisional,
         judge=subject.judge_name,
@@ -94,18 +102,29 @@ def resumable(audit: Audit, subject: Subject) -> bool:
     """Whether what an unfinished audit already holds is what this subject would be told today."""
     made_with = (audit.backend, audit.provisional, audit.judge, audit.rubric)
     now = (subject.backend.name, subject.backend.provisional, subject.judge_name, subject.rubric)
-    keys = _keys(audit.profile, subject)
+    keys = keys_of(audit.profile, asked(audit, subject))
     held = audit.results.values_list("gate", "key")
     return made_with == now and all(keys.get(gate) == key for gate, key in held)
 
 
-def _keys(profile_name: str, subject: Subject) -> dict[str, str]:
+def asked(audit: Audit, subject: Subject) -> Subject:
+    """The subject with what this audit's profile and choices ask of it."""
+    return with_profile(subject, audit.profile, audit.repeats)
+
+
+def with_profile(subject: Subject, profile_name: str, repeats: int = 0) -> Subject:
+    chosen = settings(profile_name)
+    return replace(subject, repeats=repeats or chosen.repeats, thorough=chosen.thorough)
+
+
+def keys_of(profile_name: str, subject: Subject) -> dict[str, str]:
+    """Today's key of every gate of a profile."""
     return {gate.name: gate.key(subject) for gate in profile(profile_name)}
 
 
 def current(snapshot: Snapshot, subject: Subject, *, profile_name: str) -> Audit | None:
     """The newest accepted audit whose every key is still today's."""
-    keys = _keys(profile_name, subject)
+    keys = keys_of(profile_name, with_profile(subject, profile_name))
     for audit in snapshot.audits.filter(status=Audit.Status.ACCEPTED, profile=profile_name).order_by("-id"):
         if dict(audit.results.values_list("gate", "key")) == keys:
             return audit
@@ -133,7 +152,13 @@ def run(audit: Audit, subject: Subject, *also_held: Lease) -> None:
     if lease is None:
         raise Busy(f"audit {audit.pk} is not free: it is {audit.status}, or another worker runs it")
     try:
-        _run_gates(lease, replace(subject, labels={"lease": lease.token, "audit": str(audit.pk)}), also_held)
+        judged = replace(
+            asked(audit, subject),
+            labels={"lease": lease.token, "audit": str(audit.pk)},
+            solved=solves.kept(subject) if audit.regrade else {},
+            once=Once(),
+        )
+        _run_gates(lease, judged, also_held)
         _settle(lease)
     finally:
         lease.release()
@@ -216,10 +241,15 @@ def _store(audit: Audit, subject: Subject, answer: Answer) -> GateResult:
         summary=clean(outcome.summary),
         detail=clean(outcome.detail),
         weaker=outcome.weaker,
+        runs=outcome.runs,
+        runs_passed=outcome.runs_passed,
+        graded_again=outcome.graded_again,
         started_at=answer.started_at,
         seconds=answer.seconds,
     )
     store_commands(outcome.commands, result=result)
+    _store_findings(outcome, result)
+    solves.keep(outcome.kept, result)
     if outcome.judgement:
         AgentCall.objects.create(
             role="rubric_verifier",
@@ -232,6 +262,21 @@ def _store(audit: Audit, subject: Subject, answer: Answer) -> GateResult:
             seconds=answer.seconds,
         )
     return result
+
+
+def _store_findings(outcome: Outcome, result: GateResult) -> None:
+    GateFinding.objects.bulk_create(
+        GateFinding(
+            result=result,
+            position=position,
+            text=clean(finding.text),
+            path=clean(finding.path),
+            line=finding.line,
+            warning=finding.warning,
+            repair=clean(finding.repair),
+        )
+        for position, finding in enumerate(outcome.findings)
+    )
 
 
 def store_commands(
@@ -299,7 +344,8 @@ def _accepted(row: GateResult, voided_keys: Collection[tuple[str, str]]) -> bool
     """Whether this result lets a task pass: a failure does once a person voided it under its key."""
     if row.outcome == Result.FAILED:
         return (row.gate, row.key) in voided_keys
-    return Result(row.outcome).accepted
+    gate = all_gates().get(row.gate)
+    return gate.accepts(Result(row.outcome)) if gate else Result(row.outcome).accepted
 
 
 def _mark_provisional(audit: Audit) -> None:

@@ -154,7 +154,11 @@ class Quarantine(models.Model):
 
 
 class Audit(Leased):
-    """A leased run of a gate profile over a snapshot."""
+    """A leased run of a gate profile over a snapshot.
+
+    `repeats`: how often the solved and the untouched run are made; 0 is as the profile says. `regrade`: what
+    solvers left in earlier audits is graded again where nothing but tests, rubric or gates changed since.
+    """
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -171,6 +175,8 @@ class Audit(Leased):
     snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="audits")
     parent = models.ForeignKey(Snapshot, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     profile = models.CharField(max_length=20, default="standard")
+    repeats = models.PositiveSmallIntegerField(default=0, db_default=0)
+    regrade = models.BooleanField(default=False, db_default=False)
     backend = models.CharField(max_length=20)
     provisional = models.BooleanField(default=False)
     judge = models.CharField(max_length=40)
@@ -182,7 +188,11 @@ class Audit(Leased):
 
 
 class GateResult(models.Model):
-    """What one gate said in one audit, and the key of everything that the answer depended on."""
+    """What one gate said in one audit, and the key of everything that the answer depended on.
+
+    `runs` of the same thing were made, `runs_passed` did as they should; both 0 where nothing is repeated.
+    `graded_again`: a solver's earlier work was graded, the solver was not run.
+    """
 
     audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="results")
     gate = models.CharField(max_length=40)
@@ -194,6 +204,9 @@ class GateResult(models.Model):
     summary = models.TextField()
     detail = models.TextField(blank=True)
     weaker = models.BooleanField(default=False)
+    runs = models.PositiveSmallIntegerField(default=0, db_default=0)
+    runs_passed = models.PositiveSmallIntegerField(default=0, db_default=0)
+    graded_again = models.BooleanField(default=False, db_default=False)
     started_at = models.DateTimeField()
     seconds = models.FloatField()
 
@@ -204,6 +217,119 @@ class GateResult(models.Model):
             )
         ]
         ordering = ["id"]
+
+
+class GateFinding(models.Model):
+    """One thing that a gate saw, at a place of the task where there is one; `line` 0 is no line."""
+
+    result = models.ForeignKey(GateResult, on_delete=models.CASCADE, related_name="findings")
+    position = models.PositiveSmallIntegerField()
+    text = models.TextField()
+    path = models.CharField(max_length=1024, blank=True)
+    line = models.PositiveIntegerField(default=0)
+    warning = models.BooleanField(default=False)
+    repair = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [models.UniqueConstraint(fields=["result", "position"], name="findings_have_an_order")]
+
+
+class Solve(models.Model):
+    """What a solver left in a trial of separate mode, by the hash of all it hung on: not the tests.
+
+    It is graded again, instead of the solver being run again, where only tests or gates have changed.
+    """
+
+    key = models.CharField(max_length=64, unique=True)
+    result = models.ForeignKey(GateResult, on_delete=models.CASCADE, related_name="solves")
+    created_at = models.DateTimeField(db_default=Now())
+
+
+class Handover(models.Model):
+    """One declared artifact of a solve: a folder, or a single file, that left the solver's sandbox."""
+
+    solve = models.ForeignKey(Solve, on_delete=models.CASCADE, related_name="handovers")
+    position = models.PositiveSmallIntegerField()
+    source = models.TextField()
+    folder = models.BooleanField()
+    refused = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [models.UniqueConstraint(fields=["solve", "position"], name="handovers_have_an_order")]
+
+
+class HandoverFile(models.Model):
+    """One file of an artifact, by its absolute path in the sandbox; `link` and `blob` as in a snapshot."""
+
+    handover = models.ForeignKey(Handover, on_delete=models.CASCADE, related_name="files")
+    path = models.TextField()
+    mode = models.PositiveSmallIntegerField()
+    link = models.TextField(blank=True)
+    blob = models.ForeignKey(Blob, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering = ["id"]
+
+
+class Probe(models.Model):
+    """An attack that once got a reward in a lineage: it is replayed on every descendant."""
+
+    lineage = models.ForeignKey(Lineage, on_delete=models.CASCADE, related_name="probes")
+    name = models.CharField(max_length=80)
+    script = models.TextField()
+    origin = models.TextField()
+    found_in = models.ForeignKey(
+        GateResult, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["lineage", "name"], name="a_lineage_keeps_a_probe_once")
+        ]
+
+
+class Sketch(models.Model):
+    """The shingles of a snapshot, sampled so that the likeness of two can be estimated.
+
+    `values` are the smallest hashes, 8 bytes each, in order.
+    """
+
+    snapshot = models.OneToOneField(Snapshot, on_delete=models.CASCADE, related_name="sketch")
+    values = models.BinaryField()
+
+
+class SketchBand(models.Model):
+    """One band of a sketch: two snapshots that share a band may be alike, others are not looked at."""
+
+    sketch = models.ForeignKey(Sketch, on_delete=models.CASCADE, related_name="bands")
+    band = models.BigIntegerField(db_index=True)
+
+
+class BenchmarkSet(models.Model):
+    """A set of tasks that is marked as a benchmark: nothing of it may stand in what we train on."""
+
+    name = models.CharField(max_length=120, unique=True)
+    digest = models.CharField(max_length=64)
+    tasks = models.PositiveIntegerField()
+    added_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["name"]
+
+
+class BenchmarkGram(models.Model):
+    """A run of 13 tokens of a benchmark's task, by the first 8 bytes of its hash as a signed number."""
+
+    benchmark = models.ForeignKey(BenchmarkSet, on_delete=models.CASCADE, related_name="grams")
+    gram = models.BigIntegerField(db_index=True)
+    task = models.CharField(max_length=200)
 
 
 class Voiding(models.Model):

@@ -91,6 +91,9 @@ class BubblewrapBackend:
             self._place(image, {target: _copied(context, copied, target) for target in copied.files})
         return image
 
+    def bases(self, context: Mapping[str, TaskFile]) -> Mapping[str, str]:
+        return {}
+
     @contextmanager
     def open(self, image: Image, limits: Limits, *, labels: Mapping[str, str]) -> Iterator[Sandbox]:
         with self._box(image, limits, labels, Tree(self._images / image.id)) as box:

@@ -73,6 +73,9 @@ class DockerBackend:
             raise BuildFailed("The builder ended well and left no image.")
         return _image(built)
 
+    def bases(self, context: Mapping[str, TaskFile]) -> Mapping[str, str]:
+        return {}
+
     @contextmanager
     def open(self, image: Image, limits: Limits, *, labels: Mapping[str, str]) -> Iterator[Sandbox]:
         with self._container(image, image.id, limits, labels, runs_entrypoint=True) as sandbox:

@@ -43,7 +43,7 @@ def _parent_accepted(work: Work) -> bool:
     profile = work.recipe.profile
     if audits.current(parent.snapshot, subject, profile_name=profile):
         return True
-    audit = audits.open_audit(parent.snapshot, subject, profile=profile)
+    audit = audits.open_audit(parent.snapshot, subject, profile=profile, regrade=True)
     audits.run(audit, subject, work.lease)
     audit.refresh_from_db()
     if audit.status == Audit.Status.ERROR:

@@ -41,7 +41,10 @@ def _audited(work: Work, candidate: Candidate) -> Audit:
     if audit is None or _useless(audit, subject):
         parent = work.evolution.parent.snapshot
         with work.lease.writing():
-            audit = audits.open_audit(candidate.snapshot, subject, profile=work.recipe.profile, parent=parent)
+            # A repair of the tests alone is graded on what the solver has left already.
+            audit = audits.open_audit(
+                candidate.snapshot, subject, profile=work.recipe.profile, parent=parent, regrade=True
+            )
             Candidate.objects.filter(pk=candidate.pk).update(audit=audit)
     if audit.status == Audit.Status.QUEUED:
         audits.run(audit, subject, work.lease)
