@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from agents.plan import (
     Binding,
@@ -121,6 +121,26 @@ class Modifier(Protocol):
 class RubricVerifier(Protocol):
     def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
         """A verdict on every criterion of the environment rubric; `plan` is None for a seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """A way to the reward without the work. `script` runs with `/bin/sh` in the solver's turn.
+
+    `idea` says in a sentence what it tries.
+    """
+
+    name: str
+    script: str
+    idea: str
+
+
+@runtime_checkable
+class Adversary(Protocol):
+    """A judge that also attacks. No author has one yet."""
+
+    def attack(self, task: Task) -> tuple[Attack, ...]:
+        """Ways to try; empty where none comes to mind. Whether they work is not known yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ class Backend(Protocol):
         """Raises `MachineFault` with a sentence that says what to enable, when nothing can run here."""
 
     def build(self, context: Mapping[str, TaskFile], *, timeout: float) -> Image:
-        """Build the context (a `Dockerfile` at its root); cached by content.
+        """Build the context (a `Dockerfile` at its root); cached by content, and by that of its bases.
 
         Raises `BuildFailed`, `Unsupported`, `TimedOut`, `MachineFault`.
         """
@@ -184,7 +184,8 @@ class Backend(Protocol):
         """The images that the context's Dockerfile starts from or copies from, and their ids here now.
 
         An id is empty where the backend has no such image. Names of the file's own stages are left out.
-        Raises `MachineFault`.
+        Nothing for a backend that starts from the machine instead, which `identity` names. Raises
+        `MachineFault`.
         """
 
     def open(

@@ -1,4 +1,4 @@
-"""The build context of an image, before any backend builds it."""
+"""What a task's images are built from, before any backend builds them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from sandboxes.dockerfile import PolicyViolation, check_policy
 from sandboxes.errors import BuildFailed, Unsupported
 from sandboxes.files import TaskFile
+from sandboxes.task import VERIFIER_DOCKERFILE, Task
 
 DOCKERFILE = "Dockerfile"
+COMPOSE = "environment/docker-compose.yaml"
 
 
 def dockerfile_text(context: Mapping[str, TaskFile], *, build_network: bool = False) -> str:
@@ -24,3 +26,37 @@ def dockerfile_text(context: Mapping[str, TaskFile], *, build_network: bool = Fa
     except PolicyViolation as violation:
         raise Unsupported(f"This Dockerfile is not built here: {violation}.") from violation
     return text
+
+
+def contexts(task: Task) -> dict[str, Mapping[str, TaskFile]]:
+    """The images that a trial will ask for, by the folder they are built from. Raises `Unsupported`."""
+    environment, verifier = environment_context(task), verifier_context(task)
+    return {"environment": environment} | ({} if verifier == environment else {"tests": verifier})
+
+
+def environment_context(task: Task) -> Mapping[str, TaskFile]:
+    """What the solver's image is built from. Raises `Unsupported` for a task of several containers."""
+    if COMPOSE in task:
+        raise Unsupported(f"{COMPOSE} asks for several containers; only a Dockerfile is supported.")
+    return _context(task.under("environment"), task.config.environment.docker_image)
+
+
+def verifier_context(task: Task) -> Mapping[str, TaskFile]:
+    """What the image of the tests is built from: the solver's, where the task brings none for them."""
+    if not task.separate or not brings_its_tests(task):
+        return environment_context(task)
+    return _context(task.under("tests"), _own_image(task))
+
+
+def brings_its_tests(task: Task) -> bool:
+    """As in Harbor: an image of the verifier's own holds /tests itself, and nothing is put there."""
+    return bool(_own_image(task)) or VERIFIER_DOCKERFILE in task
+
+
+def _own_image(task: Task) -> str | None:
+    settings = task.config.verifier.environment
+    return settings.docker_image if settings else None
+
+
+def _context(files: Mapping[str, TaskFile], prebuilt: str | None) -> Mapping[str, TaskFile]:
+    return {"Dockerfile": TaskFile.text(f"FROM {prebuilt}\n")} if prebuilt else files

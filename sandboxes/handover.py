@@ -23,7 +23,8 @@ ROOT = "0"
 MAX_LINKS = 8  # of an artifact's own path, one leading to the next
 
 # A solver that could write here would write the verdict.
-VERIFIERS_OWN = ("/tests", "/logs/verifier")
+LOGS = "/logs/verifier"
+VERIFIERS_OWN = ("/tests", LOGS)
 
 # Arguments: folders, which become real, empty where `-e` comes first, and open to every user.
 FOLDERS = """
@@ -163,13 +164,14 @@ def make_folders(sandbox: Sandbox, folders: Sequence[str], *, empty: bool = Fals
         run_plumbing(sandbox, FOLDERS, ["-e", *wanted] if empty else wanted)
 
 
-def run_plumbing(sandbox: Sandbox, script: str, arguments: Sequence[str] = ()) -> None:
-    """A command of ours, as root. Raises `SandboxError` when it fails."""
+def run_plumbing(sandbox: Sandbox, script: str, arguments: Sequence[str] = ()) -> bytes:
+    """A command of ours, as root; gives what it printed. Raises `SandboxError` when it fails."""
     argv = ["/bin/sh", "-c", script, "sh", *arguments]
     done = sandbox.exec(argv, timeout=PLUMBING_SECONDS, cwd="/", user=ROOT)
     if not done.ok:
         said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
         raise SandboxError(f"The sandbox could not be prepared: {said or f'exit code {done.exit_code}'}")
+    return done.stdout
 
 
 def variables(table: Mapping[str, str]) -> dict[str, str]:

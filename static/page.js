@@ -56,6 +56,20 @@
     else wanted.click();
   });
 
+  // data-copy: puts the text before the button on the clipboard, where the browser gives a page one.
+  const offerCopies = (within) => {
+    if (navigator.clipboard) within.querySelectorAll("[data-copy]").forEach((each) => { each.hidden = false; });
+  };
+  offerCopies(document);
+  document.addEventListener("htmx:load", (event) => offerCopies(event.detail.elt));
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    button.textContent = "Copied";
+    document.getElementById("live").textContent = "Copied.";
+  });
+
   const units = [["d", 86400], ["h", 3600], ["min", 60]];
   const since = (when) => {
     const past = (Date.now() - Date.parse(when)) / 1000;

@@ -1,9 +1,16 @@
-"""The product's own settings over a folder that goes away, on the database that `ENVEVO_TEST_ON` names."""
+"""The product's own settings over a folder that goes away, on the database that `ENVEVO_TEST_ON` names.
+
+Of tests that run side by side each process has a folder, and with it an instance, of its own; the workers
+that a test starts share their test's.
+"""
 
 import os
 import tempfile
 
 os.environ.setdefault("ENVEVO_VAR", tempfile.mkdtemp(prefix="envevo-test-"))
+if os.environ.get("ENVEVO_TEST_SIDE", "") != os.environ.get("PYTEST_XDIST_WORKER", ""):
+    os.environ["ENVEVO_VAR"] = tempfile.mkdtemp(prefix="envevo-test-")
+    os.environ["ENVEVO_TEST_SIDE"] = os.environ["PYTEST_XDIST_WORKER"]
 os.environ.setdefault("ENVEVO_SANDBOX", "bubblewrap")
 os.environ["ENVEVO_FAULT_BACKOFF_SECONDS"] = "0.2"
 if os.environ.get("ENVEVO_TEST_ON") == "postgres":

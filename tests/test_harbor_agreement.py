@@ -1,20 +1,35 @@
-"""Where a grader could read it differently, our verdict on a small task is Harbor's."""
+"""Our verdicts and Harbor's rewards: on seeds, on what grew, and where a grader could read it differently.
+
+Harbor takes seconds for a trial, so all that is asked of one of its agents is asked in one run.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.core.management import call_command
 
+from lineages.growth import loops
+from lineages.growth.evolving import RecipeSettings, start
+from lineages.library.references import find
 from sandboxes.backends import open_backend
-from sandboxes.base import Limits
-from sandboxes.intake import read_folder
-from sandboxes.trial import oracle, run_trial
+from sandboxes.base import Backend, Limits
+from sandboxes.intake import find_tasks, read_folder
+from sandboxes.trial import Trial, nop, oracle, run_trial
 from tests import harbor
+from tests.lineages.commands import shell
 
 pytestmark = [pytest.mark.harbor, pytest.mark.docker]
+
+SEEDS = [folder.name for folder in find_tasks(settings.SEEDS)]
+AT_ONCE = 2
 
 REWARD = "/logs/verifier/reward.txt"
 BASE = "FROM debian:bookworm-slim\nWORKDIR /app\n"
@@ -107,16 +122,200 @@ TASKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", TASKS)
-def test_our_reward_is_harbors(what: str, tmp_path: Path) -> None:
-    task = tmp_path / "task"
-    for path, text in TASKS[what].items():
+# One task for what ought to disturb nobody: open pipes, children left behind, input, bytes, dead children.
+ROUGH = table(
+    SHARED,
+    solve="printf ready > out; for i in $(seq 50); do ( sleep 0.05 & ); done; sleep 600 &",
+    check='[ "$(cat out)" = ready ]',
+    **{
+        "tests/test.sh": f"""\
+#!/bin/bash
+printf '\\xff\\xfe nul:\\x00 \\033[2J <script>alert(1)</script>\\n'
+head -c 300000 /dev/zero | tr '\\0' A; echo
+if read -r answer; then exit 1; fi
+( trap "" TERM HUP INT; while :; do sleep 1; done ) &
+[ "$(cat /app/out)" = ready ] && echo 1 > {REWARD} || echo 0 > {REWARD}
+"""
+    },
+)
+NEVER_ENDS = table(
+    SHARED.replace("[verifier]\ntimeout_sec = 60", "[verifier]\ntimeout_sec = 2"),
+    solve="true",
+    check="true",
+    **{"tests/test.sh": f"#!/bin/bash\necho 1 > {REWARD}\ntrap '' TERM\nwhile :; do sleep 1; done\n"},
+)
+
+SAME = {
+    **{name: (files, 1.0) for name, files in TASKS.items()},
+    "rough": (ROUGH, 1.0),
+    "tests that never pass": (table(SHARED, solve="echo x > out", check="false"), 0.0),
+    "passes the second time in one container": (
+        table(SHARED, solve="true", check="[ -e /app/seen ] || ! touch /app/seen"),
+        0.0,
+    ),
+    "tests that never end": (NEVER_ENDS, "VerifierTimeoutError"),
+}
+"""The reward of the reference solution by both, or Harbor's exception where both give none."""
+
+DIFFERENT: dict[str, tuple[dict[str, str], float | str, float | None]] = {
+    "tests that look for the solution": (
+        table(SHARED, solve="true", check="[ -e /solution/solve.sh ]"),
+        1.0,
+        0.0,
+    ),
+    "a folder of logs that became a link": (
+        table(SHARED, solve="rm -rf /logs/verifier; ln -s /etc /logs/verifier", check="false"),
+        "DownloadVerifierDirError",
+        0.0,
+    ),
+    "both reward files": (
+        table(
+            SHARED,
+            solve="true",
+            check="false",
+            **{
+                "tests/test.sh": f"#!/bin/bash\necho 0 > {REWARD}\n"
+                "echo '{\"reward\": 1}' > /logs/verifier/reward.json\n"
+            },
+        ),
+        1.0,
+        None,
+    ),
+    "a reward that is written late": (
+        table(
+            SHARED,
+            solve="( trap '' HUP TERM; exec >/dev/null 2>&1 </dev/null; while :; do echo 1 > "
+            f"{REWARD}; sleep 0.01; done ) &",
+            check="sleep 1; false",
+            **{"tests/test.sh": f"#!/bin/bash\necho 0 > {REWARD}\nsleep 1\n"},
+        ),
+        1.0,
+        0.0,
+    ),
+    "a tool that the solver put in front": (
+        table(
+            SHARED,
+            solve="printf '#!/bin/bash\\necho ready\\n' > /usr/local/bin/cat; chmod +x /usr/local/bin/cat",
+            check='[ "$(cat /app/nothing)" = ready ]',
+        ),
+        1.0,
+        0.0,
+    ),
+}
+"""What the reference solution gets from Harbor, and from us: the reasons are in docs/harbor.md."""
+
+ODD = {
+    **{what: files for what, (files, _) in SAME.items()},
+    **{what: row[0] for what, row in DIFFERENT.items()},
+}
+
+
+def written(files: Mapping[str, str], task: Path) -> Path:
+    for path, text in files.items():
         (task / path).parent.mkdir(parents=True, exist_ok=True)
         (task / path).write_text(text)
-    instance = f"agree-{secrets.token_hex(4)}"
+    return task
+
+
+def folder_name(what: str) -> str:
+    return what.replace(" ", "-").replace(",", "")
+
+
+def our_backend(folder: Path) -> Backend:
     host = os.environ.get("DOCKER_HOST", "")
-    backend = open_backend("docker", instance=instance, folder=tmp_path, docker_host=host)
-    trial = run_trial(backend, read_folder(task).task, oracle, limits=Limits(memory_mb=512), labels={})
-    theirs = harbor.reward(task, "oracle", tmp_path / "jobs")
-    assert trial.reward is not None, trial.summary
-    assert (trial.reward.value, theirs) == (1.0, 1.0), trial
+    instance = f"agree-{secrets.token_hex(4)}"
+    return open_backend("docker", instance=instance, folder=folder, docker_host=host)
+
+
+def our_oracles(folder: Path, scratch: Path) -> dict[str, Trial]:
+    """Our own trial of the reference solution of each task in the folder, by name."""
+    backend = our_backend(scratch)
+
+    def tried(task: Path) -> Trial:
+        return run_trial(backend, read_folder(task).task, oracle, limits=Limits(memory_mb=512), labels={})
+
+    found = sorted(folder.iterdir())
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return dict(zip((each.name for each in found), pool.map(tried, found), strict=True))
+
+
+def value(trial: Trial) -> float | None:
+    return trial.reward.value if trial.reward else None
+
+
+def grown(folder: Path, seeds: list[str], generations: int, profile: str) -> Path:
+    """The seeds themselves and their accepted generations, exported."""
+    for seed in seeds:
+        call_command("import_tasks", settings.SEEDS / seed)
+        recipe = RecipeSettings(profile=profile, seed=4)
+        loops.drive(start(find(f"{seed}/g0"), recipe, generations=generations), tell=lambda _: None)
+        for generation in range(generations + 1):
+            reference = f"{seed}/g{generation}"
+            call_command("export", reference, "--out", folder / reference.replace("/", "-"))
+    return folder
+
+
+def verdicts(folder: Path) -> dict[str, tuple[str, float, float]]:
+    """Of our `verify` in Docker, by the task: the verdict, and the rewards of the oracle and of nothing."""
+    said = shell("verify", folder, "--profile", "fast", "--json", ENVEVO_SANDBOX="docker")
+    assert said.out, said.err
+    told = {}
+    for each in said.json["tasks"]:
+        rewards = {row["gate"]: row["reward"] for row in each["gates"]}
+        told[Path(each["path"]).name] = (each["verdict"], rewards["oracle"], rewards["invalid_test"])
+    return told
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.timeout(900)
+def test_harbor_gives_what_we_give_on_lineages_and_on_odd_tasks(tmp_path: Path) -> None:
+    lineages = grown(tmp_path / "lineages", ["log-forensics", "data-wrangling"], 2, "fast")
+    asked = Path(shutil.copytree(lineages, tmp_path / "asked"))
+    odd = tmp_path / "odd"
+    for what, files in ODD.items():
+        written(files, odd / folder_name(what))
+        written(files, asked / folder_name(what))
+
+    solved = harbor.rewards(asked, "oracle", tmp_path / "oracle", limit=400)
+    untouched = harbor.rewards(lineages, "nop", tmp_path / "nop")
+    ours = our_oracles(odd, tmp_path)
+
+    assert verdicts(lineages) == {each.name: ("accept", 1.0, 0.0) for each in lineages.iterdir()}
+    assert {each.name: solved[each.name] for each in lineages.iterdir()} == dict.fromkeys(untouched, 1.0)
+    assert set(untouched.values()) == {0.0} and len(untouched) == 6
+    for what, (_, reward) in SAME.items():
+        name = folder_name(what)
+        expected = reward if isinstance(reward, float) else None
+        assert (solved[name], value(ours[name])) == (reward, expected), (what, ours[name])
+    for what, (_, theirs, mine) in DIFFERENT.items():
+        name = folder_name(what)
+        assert (solved[name], value(ours[name])) == (theirs, mine), (what, ours[name])
+    assert harbor.lint(*lineages.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["tests that always pass"])
+def test_what_passes_untouched_passes_untouched_in_harbor(what: str, tmp_path: Path) -> None:
+    task = written(table(SHARED, solve="true", check="true"), tmp_path / "task")
+
+    ours = run_trial(
+        our_backend(tmp_path), read_folder(task).task, nop, limits=Limits(memory_mb=512), labels={}
+    )
+
+    assert (value(ours), harbor.reward(task, "nop", tmp_path / "jobs")) == (1.0, 1.0)
+
+
+@pytest.mark.soak
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.timeout(7200)
+def test_harbor_solves_every_generation_of_two_whole_lineages_and_every_seed(tmp_path: Path) -> None:
+    lineages = grown(tmp_path / "lineages", ["text-recovery", "service-debugging"], 15, "standard")
+    for seed in SEEDS:
+        shutil.copytree(settings.SEEDS / seed, lineages / seed)
+
+    solved = harbor.rewards(lineages, "oracle", tmp_path / "oracle", limit=3000)
+    untouched = harbor.rewards(lineages, "nop", tmp_path / "nop", limit=3000)
+
+    assert (set(solved.values()), set(untouched.values())) == ({1.0}, {0.0})
+    assert len(solved) == len(untouched) == 2 * 16 + len(SEEDS)
+    assert set(verdicts(lineages).values()) == {("accept", 1.0, 0.0)}
+    assert harbor.lint(*lineages.iterdir()) == []

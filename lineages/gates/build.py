@@ -63,5 +63,5 @@ GATE = Gate(
     check=check,
     after=("static",),
     sandbox=True,
-    profiles=frozenset({"fast", "standard", "strict"}),
+    profiles=frozenset({"fast", "paper", "standard", "strict"}),
 )

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from agents.composition import is_frame
 from agents.plan import Binding
 from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
-from lineages.gates.trials import outcome, trial
-from sandboxes.base import ExecResult
+from lineages.gates.trials import kept, outcome, trial
 from sandboxes.task import INSTRUCTION, Task
-from sandboxes.trial import Trial, TrialOutcome, oracle_without
+from sandboxes.trial import Solved, Trial, TrialOutcome, oracle_without
 
 
 def check(subject: Subject) -> Outcome:
@@ -97,17 +96,26 @@ def _strays(bindings: tuple[Binding, ...], changed: frozenset[str]) -> Iterator[
 
 def _ablations(subject: Subject) -> Outcome:
     """Run the solution once for each changed pair, with that pair's block emptied."""
-    commands: tuple[ExecResult, ...] = ()
+    runs: list[Trial] = []
+    left: dict[str, Solved] = {}
     for binding in subject.bindings:
-        done = trial(subject, f"without {binding.solution_block}", oracle_without([binding.solution_block]))
-        commands += done.commands
+        name = f"without {binding.solution_block}"
+        done = trial(subject, name, oracle_without([binding.solution_block]))
+        left |= kept(subject, name, done)
         problem = _not_missed(binding, done)
         if problem:
-            return outcome(Result.FAILED, problem, done)
+            return outcome(Result.FAILED, problem, done, kept=left)
+        runs.append(done)
     summary = (
         f"Each of the {len(subject.bindings)} changed pairs is needed: without its block the tests fail."
     )
-    return Outcome(Result.PASSED, summary, commands=commands)
+    return Outcome(
+        Result.PASSED,
+        summary,
+        commands=tuple(command for done in runs for command in done.commands),
+        kept=left,
+        graded_again=bool(runs) and all(done.graded_again for done in runs),
+    )
 
 
 def _not_missed(binding: Binding, done: Trial) -> str:

@@ -25,4 +25,5 @@ GATE = Gate(
     inputs=WHOLE_TASK | {Input.PLAN, Input.JUDGE, Input.RUBRIC},
     check=check,
     after=("static",),
+    profiles=frozenset({"paper", "standard", "strict"}),
 )

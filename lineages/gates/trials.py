@@ -6,10 +6,10 @@ left in an earlier audit is graded instead of run again where nothing but the te
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from lineages.gates.base import Outcome, Result, Subject
-from sandboxes.trial import Solved, Solver, Trial, grade, nop, oracle, run_trial
+from lineages.gates.base import Finding, Outcome, Result, Subject
+from sandboxes.trial import Solved, Solver, Trial, TrialOutcome, grade, nop, oracle, run_trial
 from sandboxes.variation import PLAIN, Variation
 
 ORACLE = "oracle"
@@ -24,6 +24,16 @@ def solved(subject: Subject) -> Trial:
 def untouched(subject: Subject) -> Trial:
     """The plain run of this audit in which nothing is done. Raises as `trial` does."""
     return subject.once.get(NOP, lambda: trial(subject, NOP, nop, reads_solution=False))
+
+
+def rewarded(done: Trial) -> bool:
+    """Whether the tests came to a verdict and gave the full reward."""
+    return done.outcome is TrialOutcome.PASSED
+
+
+def rejected(done: Trial) -> bool:
+    """Whether the tests came to a verdict and gave nothing at all."""
+    return done.outcome is TrialOutcome.FAILED and done.reward is not None and done.reward.value == 0
 
 
 def trial(
@@ -41,6 +51,11 @@ def trial(
     earlier = subject.solved.get(subject.solve_key(name, reads_solution=reads_solution))
     if earlier and subject.task.separate and variation == PLAIN:
         return regrade(subject, earlier)
+    return fresh(subject, solver, variation=variation)
+
+
+def fresh(subject: Subject, solver: Solver, *, variation: Variation = PLAIN) -> Trial:
+    """One trial in which the solver is really run, whatever it left before. Raises as `trial` does."""
     return run_trial(
         subject.backend,
         subject.task,
@@ -81,15 +96,22 @@ def tail(done: Trial) -> str:
 
 
 def outcome(
-    result: Result, summary: str, done: Trial, *, kept: Mapping[str, Solved] | None = None
+    result: Result,
+    summary: str,
+    *done: Trial,
+    kept: Mapping[str, Solved] | None = None,
+    findings: Sequence[Finding] = (),
 ) -> Outcome:
+    """An answer with these trials as its evidence. The reward is that of the last one."""
+    last = done[-1]
     return Outcome(
         result,
         summary,
-        detail=tail(done),
-        reward=done.reward.value if done.reward else None,
-        weaker=done.weaker,
-        commands=done.commands,
+        detail="\n".join(filter(None, map(tail, done))),
+        reward=last.reward.value if last.reward else None,
+        weaker=last.weaker,
+        commands=tuple(command for each in done for command in each.commands),
+        findings=tuple(findings),
         kept=kept or {},
-        graded_again=done.graded_again,
+        graded_again=all(each.graded_again for each in done),
     )

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from agents.plan import Direction, Effort
+from lineages.gates import PROFILES
 from lineages.growth.evolving import MOST_GENERATIONS, RecipeSettings
 from lineages.growth.models import Recipe
 from lineages.library.models import Environment
@@ -27,6 +28,9 @@ APPROVALS = [
     (Recipe.Approval.ENVIRONMENTS, "me, every environment before it is accepted"),
     (Recipe.Approval.BOTH, "me, both"),
 ]
+STANDARD = "standard"
+GATES = [(each.name, f"{each.name} – {each.title}") for each in PROFILES.values()]
+MOST_REPEATS = 20
 
 
 class RecipeForm(forms.Form):
@@ -48,6 +52,14 @@ class RecipeForm(forms.Form):
     approval = forms.ChoiceField(
         label="Who decides", choices=APPROVALS, initial=Recipe.Approval.AUTO, widget=forms.RadioSelect
     )
+    profile = forms.ChoiceField(
+        label="Gates",
+        choices=GATES,
+        initial=STANDARD,
+        required=False,
+        widget=forms.RadioSelect,
+        help_text="Which checks a child has to pass, and its seed before it.",
+    )
     seed = forms.IntegerField(
         initial=0,
         min_value=-(2**63),
@@ -61,8 +73,27 @@ class RecipeForm(forms.Form):
             effort=self.cleaned_data["effort"],
             directions=tuple(self.cleaned_data["directions"]),
             approval=self.cleaned_data["approval"],
+            profile=self.cleaned_data["profile"] or STANDARD,
             seed=self.cleaned_data["seed"] or 0,
         )
+
+
+class VerifyForm(forms.Form):
+    """How an environment is verified again; what is left out is as a lineage needs it.
+
+    `repeats` empty is as often as the profile says. `regrade`: what solvers left is graded again.
+    """
+
+    profile = forms.ChoiceField(choices=GATES, required=False)
+    repeats = forms.IntegerField(min_value=1, max_value=MOST_REPEATS, required=False)
+    regrade = forms.BooleanField(required=False)
+
+    def chosen(self) -> dict[str, Any]:
+        return {
+            "profile": self.cleaned_data["profile"] or STANDARD,
+            "repeats": self.cleaned_data["repeats"] or 0,
+            "regrade": self.cleaned_data["regrade"],
+        }
 
 
 class StartForm(RecipeForm):

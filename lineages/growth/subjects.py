@@ -25,8 +25,17 @@ def of_candidate(candidate: Candidate, author: Author) -> Subject:
     """A candidate with the plan it was built by and the parent it was built on."""
     evolution = candidate.attempt.evolution
     made_by = [*makers(evolution.lineage), named_author(evolution.recipe.author)]
+    child = evolution.child
+    alone = audits.subject_of(
+        candidate.snapshot,
+        author,
+        ENVIRONMENT_RUBRIC.version,
+        made_by=made_by,
+        grown_from=evolution.parent,
+        own=child if child and child.snapshot_id == candidate.snapshot_id else None,
+    )
     return replace(
-        audits.subject_of(candidate.snapshot, author, ENVIRONMENT_RUBRIC.version, made_by=made_by),
+        alone,
         parent=load(evolution.parent.snapshot),
         plan=candidate.plan.draft,
         bindings=tuple(row.value for row in candidate.bindings.order_by("pk")),
@@ -41,4 +50,11 @@ def of_environment(environment: Environment, author: Author) -> Subject:
     if accepted:
         return of_candidate(accepted, author)
     made_by = makers(environment.lineage) if environment.generation else []
-    return audits.subject_of(environment.snapshot, author, ENVIRONMENT_RUBRIC.version, made_by=made_by)
+    return audits.subject_of(
+        environment.snapshot,
+        author,
+        ENVIRONMENT_RUBRIC.version,
+        made_by=made_by,
+        grown_from=environment.parent,
+        own=environment,
+    )

@@ -14,6 +14,9 @@ urlpatterns = [
     path("candidates/<key:pk>/raw/<path:path>", compare_views.candidate_raw, name="candidate_raw"),
     path("environments/<key:pk>/evolve/", views.evolution_start, name="evolution_start"),
     path("environments/<key:pk>/verify/", views.environment_verify, name="environment_verify"),
+    path(
+        "environments/<key:pk>/requirements/", views.environment_requirements, name="environment_requirements"
+    ),
     path("evolutions/<key:pk>/", views.evolution_detail, name="evolution_detail"),
     path("evolutions/<key:pk>/<action:action>/", views.evolution_act, name="evolution_act"),
     path("import/", import_views.import_start, name="import_start"),

@@ -11,10 +11,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from lineages.growth import branching, evolving, history, jobs, overview
-from lineages.growth.forms import LineageFilter, StartForm
+from lineages.growth.currency import today
+from lineages.growth.forms import LineageFilter, StartForm, VerifyForm
 from lineages.growth.models import Evolution
 from lineages.growth.nudge import nudge
+from lineages.library.gate_context import asked_of, results_of, shown_audit
 from lineages.library.models import Environment, Lineage
+from lineages.library.views import one
 from lineages.lifecycle import Stale
 from lineages.pages import for_role, nothing_new, page, page_number, person, posted, stamp, unchanged
 from lineages.roles import Role
@@ -148,17 +151,40 @@ def _settings_of(evolution: Evolution | None) -> dict[str, Any]:
         "effort": recipe.effort,
         "directions": recipe.directions.split(","),
         "approval": recipe.approval,
+        "profile": recipe.profile,
         "seed": recipe.seed,
     }
 
 
 @posted("environment_detail", Role.OPERATOR)
 def environment_verify(request: HttpRequest, pk: int) -> HttpResponse:
-    """Have the gates look at an environment again; its page shows how that goes."""
+    """Have the gates of a profile look at an environment again; its page shows how that goes."""
     environment = get_object_or_404(Environment.objects.select_related("lineage"), pk=pk)
-    jobs.request_audit(environment, person(request))
-    messages.success(request, "Verification is queued; its results appear under Gates.")
+    form = VerifyForm(request.POST)
+    if not form.is_valid():
+        said = " ".join(str(error) for errors in form.errors.values() for error in errors)
+        messages.error(request, f"Nothing was queued: {said}")
+        return redirect("environment_detail", pk=pk)
+    chosen = form.chosen()
+    job = jobs.request_audit(environment, person(request), **chosen)
+    if any(getattr(job, name) != value for name, value in chosen.items()):
+        messages.error(request, "Nothing was queued: a verification with other choices waits already.")
+    else:
+        messages.success(request, "Verification is queued; its results appear under Gates.")
     return redirect("environment_detail", pk=pk)
+
+
+@require_safe
+def environment_requirements(request: HttpRequest, pk: int) -> HttpResponse:
+    """What is open of an environment's requirements, and whether the evidence is of today.
+
+    An engine may be slow to say what it is: the page of the environment asks for this once it is shown.
+    """
+    environment = one(pk)
+    audit = shown_audit(environment, request.GET.get("audit", ""))
+    checked = today(environment, audit) if audit else None
+    context = asked_of(environment, audit, results_of(audit), checked)
+    return page(request, "lineages/environment_requirements.html", context, "requirements")
 
 
 @require_safe

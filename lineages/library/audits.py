@@ -21,7 +21,7 @@ from django.db import transaction
 from agents.roles import Author
 from lineages.gates import all_gates, profile, settings
 from lineages.gates.base import Gate, Once, Outcome, Result, Subject
-from lineages.library import blobs, machine, solves
+from lineages.library import benchmarks, blobs, machine, probing, solves, surroundings
 from lineages.library.models import (
     AgentCall,
     Audit,
@@ -42,6 +42,8 @@ from sandboxes.text import clean
 log = logging.getLogger(__name__)
 
 WHOLE_PROFILE = "standard"
+WHOLE_PROFILES = (WHOLE_PROFILE, "strict")
+"""Those that ask all that a lineage needs; the others are a person's quick look, or a comparison."""
 SWEEP_SECONDS = 1.0
 
 
@@ -55,13 +57,25 @@ class Answer:
     seconds: float
 
 
-def subject_of(snapshot: Snapshot, author: Author, rubric: str, *, made_by: Iterable[Author] = ()) -> Subject:
+def subject_of(
+    snapshot: Snapshot,
+    author: Author,
+    rubric: str,
+    *,
+    made_by: Iterable[Author] = (),
+    grown_from: Environment | None = None,
+    own: Environment | None = None,
+) -> Subject:
     """A snapshot as a subject without a plan: a seed, or a task handed to `verify`.
 
-    `made_by` are the authors whose work is in it. Raises `MachineFault` when it may not run here.
+    `made_by` are the authors whose work is in it; `grown_from` is its parent's environment, `own` the one
+    that it was accepted as: they say which environments came before it, and which attacks its lineage keeps.
+    Raises `MachineFault` when it may not run here.
     """
+    task = load(snapshot)
+    nearest = own or grown_from
     return Subject(
-        task=load(snapshot),
+        task=task,
         backend=machine.backend_for(made_by),
         limits=machine.limits(),
         labels={},
@@ -69,6 +83,9 @@ def subject_of(snapshot: Snapshot, author: Author, rubric: str, *, made_by: Iter
         judge_name=author.name,
         judge_version=author.version,
         rubric=rubric,
+        archive=surroundings.archive(snapshot, task, parent=grown_from, own=own),
+        benchmarks=benchmarks.of(task),
+        probes=probing.kept_for(nearest.lineage if nearest else None),
     )
 
 
@@ -132,14 +149,14 @@ def current(snapshot: Snapshot, subject: Subject, *, profile_name: str) -> Audit
 
 
 def latest(of: Environment | Snapshot) -> Audit | None:
-    """The audit whose results are shown: the newest one of all gates that came to a verdict.
+    """The audit whose results are shown: the newest one of a whole profile that came to a verdict.
 
     An environment's is one that judged it with its own parent. Where there is none, the newest of any kind.
     """
     if not isinstance(of, Environment):
         return of.audits.order_by("-id").first()
     own = of.snapshot.audits.filter(parent=of.parent.snapshot if of.parent else None)
-    said = own.filter(profile=WHOLE_PROFILE, status__in=[Audit.Status.ACCEPTED, Audit.Status.REJECTED])
+    said = own.filter(profile__in=WHOLE_PROFILES, status__in=[Audit.Status.ACCEPTED, Audit.Status.REJECTED])
     return said.order_by("-id").first() or of.snapshot.audits.order_by("-id").first()
 
 
@@ -250,6 +267,9 @@ def _store(audit: Audit, subject: Subject, answer: Answer) -> GateResult:
     store_commands(outcome.commands, result=result)
     _store_findings(outcome, result)
     solves.keep(outcome.kept, result)
+    if result.gate in probing.GATES and outcome.result is Result.FAILED:
+        for lineage in probing.concerned(audit):
+            probing.keep_what_worked(result, lineage)
     if outcome.judgement:
         AgentCall.objects.create(
             role="rubric_verifier",
@@ -336,7 +356,10 @@ def voided(results: Iterable[GateResult]) -> set[tuple[str, str]]:
 
 
 def voided_among(keys: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
-    of_key = Voiding.objects.filter(key__in=[key for _, key in keys])
+    """Those of the keys that are voided; a gate that nobody may void is not, whatever was stored once."""
+    known = all_gates()
+    fixed = {name for name, gate in known.items() if not gate.waivable}
+    of_key = Voiding.objects.filter(key__in=[key for _, key in keys]).exclude(gate__in=fixed)
     return set(of_key.values_list("gate", "key")) & set(keys)
 
 

@@ -432,6 +432,10 @@ class Job(Leased):
     created_at = models.DateTimeField(db_default=Now())
     upload = models.CharField(max_length=200, blank=True)
     """The uploaded file in the uploads folder that an `import` job reads."""
+    profile = models.CharField(max_length=20, default="standard", db_default="standard")
+    repeats = models.PositiveSmallIntegerField(default=0, db_default=0)
+    regrade = models.BooleanField(default=False, db_default=False)
+    """With `profile` and `repeats`: what an `audit` job asks of its audit (see `Audit`)."""
 
 
 class ImportedTask(models.Model):

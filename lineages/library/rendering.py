@@ -118,7 +118,8 @@ def code(path: str, data: bytes) -> Shown:
     lexer = lexer_for(path, text.split("\n", 1)[0]) if len(text) <= CODE_BYTES else TextLexer(stripnl=False)
     shown = highlight(visible("\n".join(lines)), lexer, HtmlFormatter(nowrap=True))
     # The formatter ends every element at the end of its line, so that each line stands by itself.
-    numbered = "".join(f'<span class="row">{line}\n</span>' for line in shown.removesuffix("\n").split("\n"))
+    rows = enumerate(shown.removesuffix("\n").split("\n"), 1)
+    numbered = "".join(f'<span class="row" id="L{number}">{line}\n</span>' for number, line in rows)
     return Shown(mark_safe(numbered), len(lines), (*notes, *cut))  # noqa: S308 - the formatter escapes
 
 

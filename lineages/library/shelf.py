@@ -113,11 +113,11 @@ def with_voidings(results: Iterable[GateResult]) -> list[GateResult]:
 
 
 def in_order(results: Iterable[GateResult] | None) -> list[GateResult]:
-    """As the standard profile runs its gates, whoever answered first; others come last.
+    """As the strict profile, which has every gate, runs them; those that are not installed come last.
 
     A template hands in None for a candidate whose audit has not been opened yet.
     """
-    ranks = {gate.name: rank for rank, gate in enumerate(profile("standard"))}
+    ranks = {gate.name: rank for rank, gate in enumerate(profile("strict"))}
     return sorted(results or (), key=lambda result: ranks.get(result.gate, len(ranks)))
 
 

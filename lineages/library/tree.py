@@ -17,6 +17,7 @@ RADIUS = 17
 LEFT = 54
 TOP = 48
 DOT = 9
+DOTS_A_ROW = 8
 BOX = 96
 
 
@@ -114,10 +115,14 @@ class Node:
 
     @property
     def dots(self) -> tuple[Dot, ...]:
-        start = self.x - (len(self.item.outcomes) - 1) * DOT // 2
-        return tuple(
-            Dot(start + at * DOT, self.value_y + 11, name) for at, name in enumerate(self.item.outcomes)
-        )
+        """In centred rows, narrower than the way to the next node."""
+        outcomes, placed = self.item.outcomes, []
+        for row, first in enumerate(range(0, len(outcomes), DOTS_A_ROW)):
+            shown = outcomes[first : first + DOTS_A_ROW]
+            start = self.x - (len(shown) - 1) * DOT // 2
+            y = self.value_y + 11 + row * (DOT - 1)
+            placed += [Dot(start + at * DOT, y, name) for at, name in enumerate(shown)]
+        return tuple(placed)
 
 
 @dataclass(frozen=True, slots=True)

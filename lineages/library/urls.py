@@ -6,6 +6,7 @@ from lineages.library import views
 converters.register()
 
 urlpatterns = [
+    path("gates/", views.gate_list, name="gate_list"),
     path("environments/<key:pk>/gates/", views.environment_gates, name="environment_gates"),
     path("environments/<key:pk>/files/", views.environment_file, name="environment_files"),
     path("environments/<key:pk>/files/<path:path>", views.environment_file, name="environment_file"),

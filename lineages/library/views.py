@@ -13,18 +13,21 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from lineages.library import alignment, audits, blobs, bundles, rendering, shelf
+from lineages.gates import PROFILES, all_gates, profile
+from lineages.library import alignment, answers, blobs, bundles, rendering, shelf
+from lineages.library.gate_context import gates, shown_audit
 from lineages.library.models import (
     AgentCall,
-    Audit,
     CommandRun,
     Environment,
     GateResult,
-    Job,
     Snapshot,
     SnapshotFile,
 )
-from lineages.pages import nothing_new, page, stamp, unchanged
+from lineages.pages import nothing_new, page, unchanged
+from sandboxes.config import parse_config
+from sandboxes.errors import TaskRefused
+from sandboxes.task import CONFIG
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,8 @@ def environment_context(environment: Environment) -> dict[str, Any]:
     """What the page of an environment (from `one`) shows of its content and its evidence."""
     before = environment.parent.sequence if environment.parent else environment.sequence
     return {
-        **_gates(environment),
+        **gates(environment, shown_audit(environment)),
+        "shared": _shared(environment.snapshot),
         "instruction": _instruction(environment.snapshot),
         "rows": alignment.align(before, environment.sequence),
         "terms": shelf.terms(environment),
@@ -52,11 +56,25 @@ def environment_context(environment: Environment) -> dict[str, Any]:
 
 @require_safe
 def environment_gates(request: HttpRequest, pk: int) -> HttpResponse:
-    """What the environment page polls while an audit runs."""
-    context = _gates(one(pk))
+    """The gates alone: what the environment's page polls while an audit runs; earlier audits by `audit`."""
+    environment = one(pk)
+    context = gates(environment, shown_audit(environment, request.GET.get("audit", "")))
     if nothing_new(request, context["stamp"]):
         return unchanged()
     return page(request, "lineages/environment_gates.html", context, "gates")
+
+
+@require_safe
+def gate_list(request: HttpRequest) -> HttpResponse:
+    """Every gate that is installed, and the profiles that choose among them."""
+    named = {name: [gate.name for gate in profile(name)] for name in PROFILES}
+    order = [name for names in (named["strict"], *named.values()) for name in names]
+    known = all_gates()
+    context = {
+        "gates": [known[name] for name in dict.fromkeys([*order, *known])],
+        "profiles": [(each, len(named[each.name])) for each in PROFILES.values()],
+    }
+    return render(request, "lineages/gate_list.html", context)
 
 
 @require_safe
@@ -91,12 +109,19 @@ def gate_page(request: HttpRequest, pk: int, *, status: int = 200, **said: Any) 
     """What a gate said, on what evidence, and whether a person voided it."""
     result = get_object_or_404(GateResult.objects.select_related("audit__snapshot"), pk=pk)
     snapshot = result.audit.snapshot
+    environment = snapshot.environments.select_related("lineage").first()
     shelf.with_voidings([result])
+    places, found = answers.places(result, environment)
+    gate = all_gates().get(result.gate)
     context = {
         "result": result,
+        "gate": gate,
+        "voidable": gate is None or gate.waivable,
+        "places": places,
+        "found": found,
         "detail": rendering.output(result.detail.encode()),
         "commands": [_command(run) for run in result.commands.all()],
-        "environment": snapshot.environments.select_related("lineage").first(),
+        "environment": environment,
         "candidate": snapshot.candidates.select_related("attempt__evolution__lineage").last(),
         **said,
     }
@@ -140,26 +165,13 @@ def one(pk: int) -> Environment:
     return get_object_or_404(Environment.objects.select_related(*related), pk=pk)
 
 
-def _gates(environment: Environment) -> dict[str, Any]:
-    """The newest settled audit (or one at work, while there is no other) and the job that runs the next."""
-    settled = environment.snapshot.audits.exclude(status=Audit.Status.QUEUED).last()
-    audit = settled or audits.latest(environment)
-    asked = Job.objects.filter(job_kind="audit", subject=environment.reference)
-    running = asked.filter(status=Job.Status.QUEUED).last()
-    failed = asked.filter(status=Job.Status.FAILED, created_at__gt=audit.created_at).last() if audit else None
-    results = shelf.with_voidings(audit.results.all()) if audit else []
-    return {
-        "environment": environment,
-        "audit": audit,
-        "results": results,
-        "running": running,
-        "broken": failed,
-        "stamp": stamp(
-            audit and (audit.pk, audit.version),
-            running and (running.pk, running.tries, bool(running.lease_token)),
-            len(results),
-        ),
-    }
+def _shared(snapshot: Snapshot) -> bool:
+    """Whether the tests run where the solver worked, so that what it left there can forge the result."""
+    file = snapshot.files.filter(path=CONFIG).first()
+    try:
+        return file is not None and not parse_config(_stored(file.blob_id), CONFIG).verifier.separate
+    except TaskRefused:
+        return False  # it never became a task
 
 
 def _instruction(snapshot: Snapshot) -> rendering.Shown | None:

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from lineages.growth import history, overview
 from lineages.growth.models import Attempt, Candidate, Evolution, Plan, Review
 from lineages.library import alignment, rendering, shelf
+from lineages.library.gate_context import gates_of
 from lineages.lifecycle import Stale
 from lineages.pages import page, person, posted
 from lineages.review.decisions import decide_candidate, decide_plan
@@ -141,7 +142,7 @@ def _candidate_page(request: HttpRequest, candidate: Candidate, **said: Any) -> 
         "rows": alignment.align(draft.before, draft.after),
         "files": rendering.differences(before, after),
         "bindings": [row.value for row in candidate.bindings.all()],
-        "results": shelf.with_voidings(candidate.audit.results.all()) if candidate.audit else [],
+        **gates_of(candidate.audit),
         "revisions": candidate.attempt.candidates.all(),
         **_common(request, candidate, evolution, waits, said),
     }

@@ -25,6 +25,9 @@ WORDS = {
     "repairs_spent": "repairs spent",
     "not_applicable": "not applicable",
     "not_run": "not run",
+    "unasked": "not asked yet",
+    "unchecked": "not checked here",
+    "held_back": "held back",
     "approve": "approved",
     "reject": "rejected",
     "changes": "asked for changes",
@@ -36,9 +39,9 @@ TONES = {
     "good": "accepted passed pass approve done ok finished imported freed".split(),
     "bad": (
         "failed fail rejected reject error exhausted no_plan plans_spent refused repairs_spent"
-        " overruled withdrawn"
+        " overruled withdrawn held_back"
     ).split(),
-    "wait": "plan_approval sign_off changes waiting paused voided stopped".split(),
+    "wait": "plan_approval sign_off changes waiting paused voided stopped outdated".split(),
     "busy": "drafting plan_review building verifying repairing queued running open".split(),
 }
 MARKS = {"good": "✓", "bad": "✕", "wait": "●", "busy": "◌", "idle": "–"}

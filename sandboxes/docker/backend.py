@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +17,13 @@ from docker import APIClient
 from docker.errors import APIError, ImageNotFound, NotFound
 
 from sandboxes.base import RECENT_SECONDS, Image, Limits, Sandbox
-from sandboxes.context import dockerfile_text
+from sandboxes.context import DOCKERFILE, dockerfile_text
 from sandboxes.digests import content_digest
 from sandboxes.docker.builder import Builder
 from sandboxes.docker.client import Engine
 from sandboxes.docker.container import DockerSandbox, create
 from sandboxes.docker.seam import seam
+from sandboxes.dockerfile import bases
 from sandboxes.errors import BuildFailed, SandboxError, Unsupported
 from sandboxes.files import TaskFile
 from sandboxes.usage import Kept, UseLog, trim
@@ -62,19 +66,42 @@ class DockerBackend:
 
     def build(self, context: Mapping[str, TaskFile], *, timeout: float) -> Image:
         dockerfile_text(context, build_network=self._builder.network)
-        digest = content_digest(context)
-        tag = f"envevo/{self._instance}:{digest[:24]}"
-        self._uses.note(digest[:24])
-        built = self._inspect(tag)
+        digest, started = content_digest(context), self.bases(context)
+        name = _name(digest, started)
+        self._uses.note(name)
+        built = self._inspect(self._tag(name))
         if built is None:
-            self._builder.build(context, tag, {INSTANCE: self._instance, CONTEXT: digest}, timeout=timeout)
-            built = self._inspect(tag)
+            labels = {INSTANCE: self._instance, CONTEXT: digest}
+            self._builder.build(context, self._tag(name), labels, timeout=timeout)
+            self._name_after_fetching(context, name, digest, started)
+            built = self._inspect(self._tag(name))
         if built is None:
             raise BuildFailed("The builder ended well and left no image.")
         return _image(built)
 
     def bases(self, context: Mapping[str, TaskFile]) -> Mapping[str, str]:
-        return {}
+        if DOCKERFILE not in context:
+            return {}
+        text = context[DOCKERFILE].data.decode("utf-8", "replace")
+        found = {name: self._inspect(name) for name in bases(text)}
+        return {name: str(image["Id"]) if image else "" for name, image in found.items()}
+
+    def _tag(self, name: str) -> str:
+        return f"envevo/{self._instance}:{name}"
+
+    def _name_after_fetching(
+        self, context: Mapping[str, TaskFile], name: str, digest: str, before: Mapping[str, str]
+    ) -> None:
+        """Where the build fetched a base, the image is also the one for that base, not to be built again.
+
+        A base that was another image before the build says nothing of which of them it took.
+        """
+        now = self.bases(context)
+        if now != before and all(now[base] == image for base, image in before.items() if image):
+            again = _name(digest, now)
+            with seam("naming an image"):
+                self._engine.api.tag(self._tag(name), f"envevo/{self._instance}", again)
+            self._uses.note(again)
 
     @contextmanager
     def open(self, image: Image, limits: Limits, *, labels: Mapping[str, str]) -> Iterator[Sandbox]:
@@ -136,21 +163,20 @@ class DockerBackend:
             self._builder.shrink_cache()
         return freed
 
-    def _images(self) -> list[Kept]:
+    def _images(self) -> Iterator[Kept]:
+        """Asked when it is looped over: an engine may take seconds to count."""
         with seam("asking what images take"):
             images = usage(self._engine.api)["Images"] or []
         prefix = f"envevo/{self._instance}:"
         ours = [(each, tag) for each in images for tag in each["RepoTags"] or () if tag.startswith(prefix)]
-        return [
-            Kept(
-                name=tag.removeprefix(prefix),
-                # Content goes with its last name; with one of several names, a part of it in the count.
-                size=(each["Size"] - max(0, each["SharedSize"])) // len(each["RepoTags"]),
-                used=self._uses.last(tag.removeprefix(prefix), float(each["Created"])),
-            )
-            for each, tag in ours
-            if not tag.startswith(prefix + FORK_TAG)
-        ]
+        for each, tag in ours:
+            if not tag.startswith(prefix + FORK_TAG):
+                yield Kept(
+                    name=tag.removeprefix(prefix),
+                    # Content goes with its last name; with one of several names, a part of it in the count.
+                    size=(each["Size"] - max(0, each["SharedSize"])) // len(each["RepoTags"]),
+                    used=self._uses.last(tag.removeprefix(prefix), float(each["Created"])),
+                )
 
     def _drop(self, image: Kept) -> bool:
         """Without force: the engine refuses to remove what a container uses. One that was used stays."""
@@ -187,6 +213,10 @@ class DockerBackend:
                 found: dict[str, Any] = self._engine.api.inspect_image(tag)  # type: ignore[no-untyped-call]
             except ImageNotFound:
                 return None
+            except APIError as error:
+                if error.status_code == HTTPStatus.BAD_REQUEST:  # no image can have such a name
+                    return None
+                raise
         return found
 
     def _refuse_volumes(self, container: str) -> None:
@@ -227,6 +257,12 @@ def usage(api: APIClient) -> dict[str, Any]:
         else:
             return counted
     raise AssertionError("the last try returns or raises")
+
+
+def _name(digest: str, bases: Mapping[str, str]) -> str:
+    """What an image is called for the content of its context and of the images that this starts from."""
+    whole = json.dumps([digest, sorted(bases.items())])
+    return hashlib.sha256(whole.encode()).hexdigest()[:24]
 
 
 def _given(labels: Mapping[str, str] | None) -> dict[str, str]:

@@ -1,5 +1,6 @@
-"""What a Dockerfile says: its instructions, the files it copies, and what we do not build."""
+"""What a Dockerfile says: its instructions, what it copies, starts from, and what we do not build."""
 
+from sandboxes.dockerfile.bases import bases
 from sandboxes.dockerfile.copying import Copies, copies
 from sandboxes.dockerfile.policy import PolicyViolation, check_policy
 from sandboxes.dockerfile.reading import Instruction, env, expand, instructions, runs, workdir
@@ -8,6 +9,7 @@ __all__ = [
     "Copies",
     "Instruction",
     "PolicyViolation",
+    "bases",
     "check_policy",
     "copies",
     "env",

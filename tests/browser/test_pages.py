@@ -12,11 +12,29 @@ from lineages.growth import campaigns
 from lineages.growth.campaigns import Limits
 from lineages.growth.evolving import RecipeSettings
 from lineages.growth.models import Evolution
+from lineages.library.models import Audit, GateFinding
 from tests import factories
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser, pytest.mark.timeout(300)]
 
 SCREENS = {"wide and light": (1280, "light"), "narrow and dark": (400, "dark")}
+
+
+def found(audit: Audit) -> None:
+    """Findings of the worst shapes, and runs of which some failed."""
+    audit.results.filter(gate="oracle").update(runs=5, runs_passed=3, graded_again=True, weaker=True)
+    long = [("a/" * 300 + "b", "A" * 900, "echo " + "x" * 900), ("instruction.md", "names a test", "")]
+    result = audit.results.get(gate="static")
+    for position, (path, text, repair) in enumerate(long):
+        GateFinding.objects.create(
+            result=result,
+            position=position,
+            path=path,
+            text=text,
+            line=1,
+            repair=repair,
+            warning=bool(position),
+        )
 
 
 @pytest.fixture
@@ -30,6 +48,9 @@ def addresses() -> list[str]:
     audit = factories.audit(candidate.snapshot, outcomes={"oracle": "failed", "build": "error"})
     type(candidate).objects.filter(pk=candidate.pk).update(audit=audit)
     result = audit.results.get(gate="oracle")
+    found(factories.audit(grown[1].snapshot, outcomes={"static": "failed"}, parent=grown[0].snapshot))
+    found(audit)
+    static = grown[1].snapshot.audits.last().results.get(gate="static")
     run = factories.command(result, stdout=b"three\n", stderr=b"no such file\n", exit_code=2)
     call = factories.call(candidate.attempt, error="nothing is left to propose")
     type(run).objects.create(
@@ -53,6 +74,9 @@ def addresses() -> list[str]:
         f"/lineages/{grown[0].lineage.slug}/",
         environment,
         f"{environment}gates/",
+        f"{environment}requirements/",
+        f"/gates/{static.pk}/",
+        "/gates/",
         f"{environment}files/",
         f"{environment}evolve/",
         f"/gates/{result.pk}/",
@@ -123,3 +147,24 @@ def test_a_decision_is_read_out(signed_in: Page, live_server: Any) -> None:
     signed_in.get_by_role("button", name="Approve").click()
     expect(signed_in.get_by_role("status")).to_have_text("Stored: approved by you.")
     expect(signed_in.get_by_role("button", name="Approve")).to_have_count(0)
+
+
+def test_a_finding_leads_to_its_line_and_its_repair_can_be_copied(signed_in: Page, live_server: Any) -> None:
+    seed = factories.seed()
+    audit = factories.audit(seed.snapshot, outcomes={"static": "failed"})
+    found(audit)
+    result = audit.results.get(gate="static")
+    signed_in.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    signed_in.goto(f"{live_server.url}/gates/{result.pk}/")
+    signed_in.get_by_role("button", name="Copy").click()
+    expect(signed_in.get_by_role("button", name="Copied")).to_be_visible()
+    assert signed_in.evaluate("navigator.clipboard.readText()") == "echo " + "x" * 900
+    signed_in.get_by_role("link", name="instruction.md:1").click()
+    expect(signed_in.locator(".row:target")).to_contain_text("# Count the words")
+
+
+def test_a_page_says_by_itself_whether_its_evidence_is_of_today(signed_in: Page, live_server: Any) -> None:
+    seed = factories.seed()
+    factories.audit(seed.snapshot)
+    signed_in.goto(f"{live_server.url}/environments/{seed.pk}/")
+    expect(signed_in.locator("#requirements")).to_contain_text("It stays accepted")

@@ -36,8 +36,9 @@ def seed() -> Environment:
 
 
 def begin(seed: Environment, *, generations: int = 1, **settings: object) -> Evolution:
-    """An evolution by the scripted author."""
-    return start(seed, RecipeSettings(author="scripted", **settings), generations=generations)
+    """An evolution by the scripted author, judged by the cheapest gates that a judge is among."""
+    chosen = RecipeSettings(**{"author": "scripted", "profile": "paper", **settings})
+    return start(seed, chosen, generations=generations)
 
 
 def grow(evolution: Evolution) -> Evolution:

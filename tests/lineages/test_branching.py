@@ -28,7 +28,7 @@ def grown(seed: Environment, script: Script) -> list[Environment]:
 
 
 def test_another_recipe_grows_a_branch_from_any_generation(grown: list[Environment]) -> None:
-    low = RecipeSettings(author="scripted", directions=("length",), effort="low", seed=7)
+    low = RecipeSettings(author="scripted", directions=("length",), profile="paper", effort="low", seed=7)
     first = Evolution.objects.order_by("pk").first()
     assert first is not None
 
@@ -67,7 +67,7 @@ def test_equal_settings_are_the_same_recipe_and_no_branch(grown: list[Environmen
     made = branching.grown_by(grown[2])
     assert made is not None
 
-    again = start(grown[2], RecipeSettings(author="scripted", directions=("length",)))
+    again = start(grown[2], RecipeSettings(author="scripted", directions=("length",), profile="paper"))
 
     assert again.recipe == made.recipe
     assert branching.differences(made.recipe, again.recipe) == []

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from lineages.management.commands import doctor
-from tests.lineages.test_cli import Said, run, shell
+from tests.lineages.commands import Said, shell
+from tests.lineages.test_cli import run
 
 __all__ = ["run"]  # the fixture
 

@@ -11,6 +11,7 @@ import pytest
 from agents.plan import Binding, Change, Judgement, Pair, PlanDraft, Sequence
 from agents.scripted import ACCEPT, REJECT
 from lineages.gates import (
+    PROFILES,
     all_gates,
     build,
     conformance,
@@ -19,9 +20,8 @@ from lineages.gates import (
     oracle,
     profile,
     rubrics,
-    static,
 )
-from lineages.gates.base import Gate, Input, Outcome, Result, Subject, evidence
+from lineages.gates.base import Gate, Outcome, Result, Subject, evidence
 from lineages.library import audits, machine
 from lineages.library.models import Audit, CommandRun
 from lineages.library.snapshots import store
@@ -30,8 +30,6 @@ from sandboxes.errors import BuildFailed, MachineFault, SandboxDied, SandboxErro
 from sandboxes.files import TaskFile
 from sandboxes.task import Task
 from tests.tasks import FIRST_UNIT, words
-
-STANDARD = {"static", "build", "oracle", "invalid_test", "rubrics", "conformance", "kept_tests"}
 
 
 @dataclass
@@ -139,107 +137,11 @@ def really(one: Subject) -> Subject:
     return replace(one, backend=machine.backend())
 
 
-# keys
-
-
-def changed_file(path: str, text: str) -> Callable[[Subject], Subject]:
-    return lambda one: replace(one, task=one.task.replace({path: TaskFile.text(text)}))
-
-
-def mode(path: str, bits: int) -> Callable[[Subject], Subject]:
-    return lambda one: replace(one, task=one.task.replace({path: TaskFile(one.task.files[path].data, bits)}))
-
-
-CHANGES: dict[str, tuple[Callable[[Subject], Subject], set[str]]] = {
-    "instruction": (changed_file("instruction.md", "Else."), {"static", "rubrics", "conformance"}),
-    "solution": (
-        changed_file("solution/parts/first.sh", "true"),
-        {"static", "oracle", "rubrics", "conformance"},
-    ),
-    "a new solution file": (
-        changed_file("solution/parts/zero.sh", "true"),
-        {"static", "oracle", "rubrics", "conformance"},
-    ),
-    "the solution's mode": (
-        mode("solution/solve.sh", 0o644),
-        {"static", "oracle", "rubrics", "conformance"},
-    ),
-    "tests": (changed_file("tests/units/first.sh", "true"), STANDARD),
-    "environment": (changed_file("environment/data.txt", "1"), STANDARD - {"kept_tests"}),
-    "config": (changed_file("task.toml", words().text("task.toml") + "# more\n"), STANDARD),
-    "plan": (
-        lambda one: replace(one, plan=PLAN.model_copy(update={"summary": "Other"})),
-        {"rubrics", "conformance"},
-    ),
-    "bindings": (
-        lambda one: replace(one, bindings=(BINDING.model_copy(update={"requirement": "Other."}),)),
-        {"rubrics", "conformance"},
-    ),
-    "no plan": (lambda one: replace(one, plan=None, bindings=()), {"rubrics", "conformance"}),
-    "parent": (
-        lambda one: replace(one, parent=words().replace({"README.md": TaskFile.text("x")})),
-        {"conformance", "kept_tests"},
-    ),
-    "judge": (lambda one: replace(one, judge_name="somebody"), {"rubrics"}),
-    "rubric": (lambda one: replace(one, rubric="2" * 64), {"rubrics"}),
-    "backend": (
-        lambda one: replace(one, backend=Engine(version="2")),
-        {"build", "oracle", "invalid_test", "conformance"},
-    ),
-    "base": (
-        lambda one: replace(one, backend=Engine(base="rebuilt")),
-        {"build", "oracle", "invalid_test", "conformance"},
-    ),
-    "the judge's own code": (lambda one: replace(one, judge_version="2"), {"rubrics"}),
-    "labels": (lambda one: replace(one, labels={"lease": "x"}), set()),
-    "limits": (lambda one: replace(one, limits=Limits(pids=7)), set()),
-    "a mode that no copy keeps": (mode("environment/Dockerfile", 0o600), set()),
-}
-
-
-def keys(one: Subject) -> dict[str, str]:
-    return {gate.name: gate.key(one) for gate in profile("standard")}
-
-
-@pytest.mark.parametrize("what", CHANGES)
-def test_a_key_changes_exactly_with_what_the_gate_depends_on(what: str) -> None:
-    change, outdated = CHANGES[what]
-    before, after = keys(subject()), keys(change(subject()))
-
-    assert {name for name in before if before[name] != after[name]} == outdated
-
-
-def test_the_table_of_changes_has_every_input_and_the_standard_profile_every_gate() -> None:
-    changed = {Input(what) for what in CHANGES if what in set(Input)}
-
-    assert changed == {each for gate in profile("standard") for each in gate.inputs}
-    assert {gate.name for gate in profile("standard")} == STANDARD
-
-
-def test_a_key_is_the_same_for_the_same_things_and_no_two_gates_share_one() -> None:
-    assert keys(subject()) == keys(subject())
-    assert len(set(keys(subject()).values())) == len(STANDARD)
-
-
-def test_a_new_version_of_a_gate_is_a_new_key() -> None:
-    for gate in profile("standard"):
-        assert replace(gate, version=gate.version + 1).key(subject()) != gate.key(subject())
-
-
-def test_content_that_moves_from_one_file_to_another_is_a_change() -> None:
-    files = words().files
-    moved = words().replace(
-        {"solution/parts/first.sh": None, "solution/parts/1st.sh": files["solution/parts/first.sh"]}
-    )
-
-    assert oracle.GATE.key(seed(task=moved)) != oracle.GATE.key(seed())
-
-
 # order
 
 
 def test_a_profile_runs_every_gate_behind_those_it_waits_for() -> None:
-    for name in ("fast", "standard"):
+    for name in PROFILES:
         seen: list[str] = []
         for gate in profile(name):
             assert set(gate.after) <= set(seen), f"{gate.name} would run before {gate.after}"
@@ -247,14 +149,16 @@ def test_a_profile_runs_every_gate_behind_those_it_waits_for() -> None:
         assert len(seen) == len(set(seen))
 
 
-def test_the_fast_profile_is_part_of_the_standard_one() -> None:
-    assert {gate.name for gate in profile("fast")} == {
-        "static", "build", "oracle", "invalid_test", "kept_tests",
-    }  # fmt: skip
+def test_each_wider_profile_asks_all_that_a_narrower_one_does() -> None:
+    asked = {name: {gate.name for gate in profile(name)} for name in PROFILES}
+
+    assert asked["fast"] | asked["paper"] <= asked["standard"] < asked["strict"]
+    assert asked["strict"] == set(all_gates())
+    assert asked["paper"] == {"static", "build", "oracle", "invalid_test", "rubrics"}
 
 
 def test_an_unknown_profile_names_those_that_exist() -> None:
-    with pytest.raises(ValueError, match="'deep'; there are: fast, standard"):
+    with pytest.raises(ValueError, match="'deep'; there are: fast, paper, standard, strict"):
         profile("deep")
 
 
@@ -265,87 +169,6 @@ def test_a_file_of_this_folder_without_a_gate_is_none() -> None:
 
 def test_what_is_accepted_of_a_required_gate() -> None:
     assert [result for result in Result if result.accepted] == [Result.PASSED, Result.NOT_APPLICABLE]
-
-
-# static
-
-
-def findings(one: Subject) -> list[str]:
-    outcome = static.check(one)
-    assert (outcome.result is Result.PASSED) == (not outcome.detail)
-    if outcome.detail:
-        assert (outcome.result, outcome.summary) == (Result.FAILED, outcome.detail.splitlines()[0])
-    return outcome.detail.splitlines()
-
-
-LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 12\n"
-
-
-@pytest.mark.parametrize(
-    ("changes", "finding"),
-    [
-        ({"instruction.md": "Pass.\nSee /tests/test.sh.\n"}, "instruction.md:2 names '/tests/test.sh'"),
-        ({"instruction.md": "Read /tests first.\n"}, "instruction.md:1 names '/tests'"),
-        ({"instruction.md": "Read (solution/parts/first.sh).\n"}, "names 'solution/parts/first.sh'"),
-        ({"instruction.md": "Look into `solution/`.\n"}, "instruction.md:1 names 'solution/'"),
-        ({"instruction.md": "Run solve.sh.\n"}, "names 'solve.sh'"),
-        ({"instruction.md": " \n\n"}, "instruction.md is empty: say what is to be done."),
-        ({"instruction.md": "word " * 20_000}, "instruction.md has 100000 characters"),
-        ({"instruction.md": None}, "instruction.md is missing: add it."),
-        ({"environment/Dockerfile": None}, "environment/Dockerfile is missing"),
-        ({"solution/solve.sh": None}, "solution/solve.sh is missing"),
-        ({"tests/test.sh": None}, "tests/test.sh is missing"),
-        ({"environment/data.csv": LFS}, "environment/data.csv is a Git LFS pointer"),
-        ({"environment/Dockerfile": "FROM envevo/base:1\n"}, "environment/Dockerfile: line 1: FROM envevo"),
-        ({"tests/Dockerfile": "FROM debian\nRUN --network=host true\n"}, "tests/Dockerfile: line 2: RUN"),
-        ({"environment/Dockerfile": "# syntax=evil/front\nFROM debian\n"}, "line 1: # syntax=evil/front"),
-        ({"environment/Dockerfile": "FROM debian\nRUN --security=insecure true\n"}, "line 2: RUN --security"),
-    ],
-)  # fmt: skip
-def test_static_finds_it_and_says_where(changes: dict[str, str | None], finding: str) -> None:
-    found = findings(seed(changes))
-
-    assert len(found) == 1, found
-    assert finding in found[0]
-
-
-def test_static_names_every_finding_and_the_first_one_as_its_summary() -> None:
-    found = findings(seed({"tests/test.sh": None, "instruction.md": "See /tests.\nRun test.sh.\n"}))
-
-    assert len(found) == 3
-    assert found[0] == "tests/test.sh is missing: add it."
-
-
-def test_a_separate_verifier_without_artifacts_is_found() -> None:
-    config = words().text("task.toml").replace('artifacts = ["/app/out"]\n', "")
-
-    assert "declares no artifacts" in findings(seed({"task.toml": config}))[0]
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"instruction.md": "Find the latest. A test of attestation, and the best solution.\n"},
-        {"environment/pointer.md": f"An example:\n{LFS}"},
-        {"environment/Dockerfile": "# syntax=docker/dockerfile:1.7\nFROM debian\n"},
-        {"tests/Dockerfile": None},
-    ],
-)
-def test_static_finds_nothing_in_a_good_task(changes: dict[str, str | None]) -> None:
-    assert findings(seed(changes)) == []
-
-
-@pytest.mark.parametrize(
-    "instruction",
-    [
-        "Write the dots per inch to /app/resolution/dpi.txt.\n",
-        "All of `pytest /app/tests/unit` has to pass.\n",
-        "Write latest.sh, which prints the newest file.\n",
-    ],
-)
-def test_static_leaves_the_solvers_own_paths_alone(instruction: str) -> None:
-    assert findings(seed({"instruction.md": instruction})) == []
 
 
 # build
@@ -580,9 +403,9 @@ def test_a_gate_that_breaks_is_an_error_with_its_reason() -> None:
 def test_behind_a_gate_that_failed_nothing_is_run() -> None:
     audit, outcomes = audited(seed({"instruction.md": "See /tests.\n"}))
 
-    assert outcomes == {name: "failed" if name == "static" else "not_run" for name in STANDARD}
+    assert outcomes == {name: "failed" if name == "static" else "not_run" for name in outcomes}
     assert audit.status == Audit.Status.REJECTED
-    assert "names '/tests'" in audit.last_reason
+    assert "This names '/tests'" in audit.last_reason
     summaries = dict(audit.results.values_list("gate", "summary"))
     assert summaries["oracle"] == "Not run, because static, build did not pass."
     assert not CommandRun.objects.exists()
@@ -591,7 +414,7 @@ def test_behind_a_gate_that_failed_nothing_is_run() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("fault", "broken"),
-    [(MachineFault("no engine answers"), {"build"}), (None, {"oracle", "invalid_test"})],
+    [(MachineFault("no engine answers"), {"build"}), (None, {"oracle", "invalid_test", "leaks"})],
     ids=["no engine", "containers die"],
 )
 def test_a_machine_that_fails_is_an_error_and_no_verdict_on_the_task(

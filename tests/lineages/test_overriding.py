@@ -430,7 +430,7 @@ def test_what_waits_for_a_voided_gate_runs_and_the_audit_is_accepted(
     void(candidate.audit.results.get(gate="static"), reason=WHY, by=ada)
 
     subject = of_candidate(candidate, script.author("scripted"))
-    again = audits.open_audit(candidate.snapshot, subject, profile="standard")
+    again = audits.open_audit(candidate.snapshot, subject, profile="paper")
     audits.run(again, subject)
 
     again.refresh_from_db()
@@ -445,8 +445,8 @@ def test_what_was_passed_over_before_its_failure_was_voided_is_not_accepted_unru
     evolution = step_to(begin(seed, **LENGTH), "verifying")
     candidate = newest_candidate(evolution)
     subject = of_candidate(candidate, script.author("scripted"))
-    audit = audits.open_audit(candidate.snapshot, subject, profile="standard", parent=seed.snapshot)
-    for gate in profile("standard"):
+    audit = audits.open_audit(candidate.snapshot, subject, profile="paper", parent=seed.snapshot)
+    for gate in profile("paper"):
         outcome = "failed" if gate.name == "static" else "not_run"
         factories.gate_result(
             audit, gate.name, key=gate.key(subject), gate_version=gate.version, outcome=outcome

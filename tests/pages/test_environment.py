@@ -109,12 +109,12 @@ def test_looking_at_a_page_never_queues_anything(web: Client) -> None:
 def test_the_gates_are_polled_only_while_a_verification_is_open(web: Client, htmx: Client) -> None:
     seed = factories.seed()
     factories.audit(seed.snapshot)
-    assert "hx-trigger" not in web.get(url(seed)).content.decode()
+    assert "data-poll" not in web.get(url(seed)).content.decode()
     web.post(url(seed, "verify"))
     polling = htmx.get(url(seed, "gates")).content.decode()
     assert 'hx-trigger="every 3s, wake"' in polling and "is queued" in polling
     Job.objects.update(status=Job.Status.DONE)
-    assert "hx-trigger" not in htmx.get(url(seed, "gates")).content.decode()
+    assert "data-poll" not in htmx.get(url(seed, "gates")).content.decode()
 
 
 def test_a_poll_that_shows_everything_already_gets_no_content(web: Client, htmx: Client) -> None:

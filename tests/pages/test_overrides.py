@@ -10,9 +10,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from lineages.gates import all_gates
 from lineages.growth.models import Evolution, Plan, Review
 from lineages.growth.withdrawing import withdraw
 from lineages.library.models import Environment, Quarantine, Voiding
+from lineages.review.voiding import NotWaivable, void
 from tests import factories
 from tests.pages.conftest import _signed_in
 
@@ -212,9 +214,9 @@ def test_a_hold_that_is_not_its_own_is_not_found(web: Client, hold: str) -> None
 
 def test_a_voided_failure_says_by_whom_and_why_wherever_it_is_shown(admin: Client) -> None:
     candidate = factories.waiting_candidate()
-    audit = factories.audit(candidate.snapshot, outcomes={"oracle": "failed"})
+    audit = factories.audit(candidate.snapshot, outcomes={"rubrics": "failed"})
     type(candidate).objects.filter(pk=candidate.pk).update(audit=audit)
-    result = audit.results.get(gate="oracle")
+    result = audit.results.get(gate="rubrics")
     environment = factories.environment(
         candidate.attempt.evolution.lineage, generation=5, parent=None, snapshot=candidate.snapshot
     )
@@ -224,7 +226,7 @@ def test_a_voided_failure_says_by_whom_and_why_wherever_it_is_shown(admin: Clien
 
     assert response.status_code == 302
     voiding = Voiding.objects.get()
-    assert (voiding.gate, voiding.key, voiding.by.username) == ("oracle", result.key, "grace")
+    assert (voiding.gate, voiding.key, voiding.by.username) == ("rubrics", result.key, "grace")
     html = admin.get(f"/gates/{result.pk}/").content.decode()
     assert "the mirror was down" in html and "/void/" not in html
     for address in (f"/candidates/{candidate.pk}/", f"/environments/{environment.pk}/"):
@@ -235,8 +237,8 @@ def test_a_voided_failure_says_by_whom_and_why_wherever_it_is_shown(admin: Clien
 
 
 def test_only_a_failure_is_voided_once_and_with_a_reason(admin: Client) -> None:
-    audit = factories.audit(factories.snapshot(), outcomes={"oracle": "failed"})
-    failed, passed = audit.results.get(gate="oracle"), audit.results.get(gate="build")
+    audit = factories.audit(factories.snapshot(), outcomes={"rubrics": "failed"})
+    failed, passed = audit.results.get(gate="rubrics"), audit.results.get(gate="build")
 
     assert admin.post(f"/gates/{passed.pk}/void/", {"reason": "x"}).status_code == 409
     assert admin.post(f"/gates/{failed.pk}/void/", {"reason": ""}).status_code == 422
@@ -245,6 +247,21 @@ def test_only_a_failure_is_voided_once_and_with_a_reason(admin: Client) -> None:
     late = other.post(f"/gates/{failed.pk}/void/", {"reason": "second"})
     assert late.status_code == 409 and "grace voided this failure" in late.content.decode()
     assert Voiding.objects.get().reason == "first"
+
+
+@pytest.mark.parametrize("gate", [gate.name for gate in all_gates().values() if not gate.waivable])
+def test_nobody_voids_a_failure_that_always_stands(admin: Client, ada: User, gate: str) -> None:
+    failed = factories.audit(factories.snapshot(), outcomes={gate: "failed"}).results.get(gate=gate)
+    html = admin.get(f"/gates/{failed.pk}/").content.decode()
+    assert "/void/" not in html and "nobody may: the task has to change" in html
+
+    response = admin.post(f"/gates/{failed.pk}/void/", {"reason": "the mirror was down"})
+
+    assert response.status_code == 409
+    assert f"no person may void a failure of the {gate} gate" in response.content.decode()
+    with pytest.raises(NotWaivable):
+        void(failed, reason="the mirror was down", by=ada)
+    assert not Voiding.objects.exists()
 
 
 def test_the_history_of_an_evolution_tells_every_decision_with_its_reason(web: Client, ada: User) -> None:

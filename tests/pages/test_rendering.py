@@ -155,7 +155,7 @@ def test_tabs_and_newlines_stay() -> None:
 def test_a_file_is_highlighted_line_by_line() -> None:
     shown = rendering.code("solve.sh", b'#!/bin/bash\nfor x in 1 2; do\n  echo "$x"\ndone\n')
     assert shown.lines == 4
-    assert shown.html.count('<span class="row">') == 4
+    assert shown.html.count('<span class="row"') == 4
     assert '<span class="k">for</span>' in shown.html
 
 
@@ -168,7 +168,7 @@ def test_a_step_without_a_suffix_is_known_by_its_first_line() -> None:
 
 def test_a_string_over_several_lines_closes_at_each_of_them() -> None:
     html = rendering.code("x.sh", b"echo 'one\ntwo\nthree'\n").html
-    rows = html.split('<span class="row">')[1:]
+    rows = html.split('<span class="row"')[1:]
     assert len(rows) == 3
     assert all(row.count("</span>") == row.count("<span") + 1 for row in rows)
 

@@ -43,6 +43,8 @@ EXPECTED: dict[str, tuple[str, str | None]] = {
     "lineage_detail": LOOKS,
     "environment_detail": LOOKS,
     "environment_gates": LOOKS,
+    "environment_requirements": LOOKS,
+    "gate_list": LOOKS,
     "environment_files": LOOKS,
     "environment_file": LOOKS,
     "environment_raw": LOOKS,
@@ -139,7 +141,7 @@ def test_looking_at_the_address_of_an_action_does_nothing() -> None:
     client, seed, held = _signed_in(grace), factories.seed(), factories.seed(quarantined=True)
     hold = Quarantine.objects.create(environment=held, origin=held, reason="no", by=grace)
     plan, candidate = factories.waiting_plan(), factories.waiting_candidate()
-    failed = factories.audit(seed.snapshot, outcomes={"oracle": "failed"}).results.get(gate="oracle")
+    failed = factories.audit(seed.snapshot, outcomes={"rubrics": "failed"}).results.get(gate="rubrics")
     verdict = factories.review(factories.plan(factories.attempt(factories.evolution())), decision="reject")
     addresses_of_actions = [
         f"/environments/{seed.pk}/withdraw/?seen=0&reason=x",
@@ -197,7 +199,7 @@ CONTROLS[ADMIN] = {*CONTROLS[OPERATOR], "void", "People"}
 def test_a_page_offers_what_its_reader_may_do_and_nothing_else(role: str) -> None:
     client = _signed_in(factories.user("someone", role=role))
     seed, plan = factories.seed(), factories.waiting_plan()
-    failed = factories.audit(seed.snapshot, outcomes={"oracle": "failed"}).results.get(gate="oracle")
+    failed = factories.audit(seed.snapshot, outcomes={"rubrics": "failed"}).results.get(gate="rubrics")
     held = factories.seed(quarantined=True)
     Quarantine.objects.create(environment=held, origin=held, reason="no", by=factories.user("ada"))
     evolution = plan.attempt.evolution

@@ -64,6 +64,13 @@ def test_the_dots_of_the_gates_stand_centred_under_the_node() -> None:
     assert node.dots[0].x + node.dots[-1].x == 2 * node.x
 
 
+def test_the_dots_of_many_gates_stay_between_the_nodes_beside() -> None:
+    node, beside = layout([item("a", outcomes=("passed",) * 20), item("b", "a", 1)]).nodes
+    assert len(node.dots) == 20
+    assert all(abs(dot.x - node.x) < (beside.x - node.x) // 2 for dot in node.dots)
+    assert len({(dot.x, dot.y) for dot in node.dots}) == 20
+
+
 def test_a_lineage_of_five_hundred_generations_does_not_recurse() -> None:
     tree = layout([item(str(n), str(n - 1), n) for n in range(500)])
     assert len(tree.edges) == 499

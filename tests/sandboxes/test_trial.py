@@ -189,21 +189,24 @@ def test_a_daemon_that_holds_the_output_delays_nothing(run: Run, mode: Callable[
     assert trial.outcome is TrialOutcome.PASSED and time.monotonic() - started < 20
 
 
-def test_a_child_that_the_test_leaves_delays_nothing(run_here: Run) -> None:
+def test_a_child_that_the_test_leaves_delays_nothing(run: Run) -> None:
     started = time.monotonic()
-    trial = run_here(separate("(trap '' TERM HUP INT; while :; do sleep 1; done) &\n" + READY), oracle)
+    trial = run(separate("(trap '' TERM HUP INT; while :; do sleep 1; done) &\n" + READY), oracle)
     assert trial.outcome is TrialOutcome.PASSED and time.monotonic() - started < 20
 
 
-def test_a_test_that_waits_for_input_gets_none(run_here: Run) -> None:
+def test_a_test_that_waits_for_input_gets_none(run: Run) -> None:
     test = f'read -r -p "type yes: " a; [ "$a" = yes ] && echo 1 > {REWARD} || echo 0 > {REWARD}'
-    assert run_here(separate(test), oracle).outcome is TrialOutcome.FAILED
+    trial = run(separate(test), oracle)
+    assert trial.outcome is TrialOutcome.FAILED and trial.reward is not None and trial.reward.value == 0
 
 
-def test_nasty_output_is_kept_as_head_and_tail(run_here: Run) -> None:
+def test_nasty_output_is_kept_as_head_and_tail_and_decides_nothing(run: Run) -> None:
     test = r"""printf 'bytes: \xff\xfe nul:\x00\n'; head -c 3000000 /dev/zero | tr '\0' A; echo
     for i in $(seq 20000); do echo "line $i with some padding"; done; echo LAST-LINE-MARKER"""
-    command = run_here(separate(f"{test}\n{READY}"), oracle).commands[-1]
+    trial = run(separate(f"{test}\n{READY}"), oracle)
+    command = trial.commands[-1]
+    assert trial.outcome is TrialOutcome.PASSED and trial.reward is not None and trial.reward.value == 1
     assert command.stdout.startswith(b"bytes: \xff\xfe nul:\0\nAAA")
     assert command.stdout.endswith(b"LAST-LINE-MARKER\n")
     assert len(command.stdout) == LIMITS.output_bytes and command.cut > 3_000_000

@@ -12,6 +12,7 @@ from django.db.models import F
 
 from lineages import messages
 from lineages.growth.jobs import audit, collect, importing
+from lineages.library import audits
 from lineages.library.machine import NoRoom
 from lineages.library.models import Environment, Job
 from lineages.lifecycle import Busy, Lease, LifecycleError, claim, later
@@ -28,15 +29,31 @@ KINDS: Mapping[str, Callable[[Job, Lease], None]] = {
 }
 
 
-def request_audit(environment: Environment, by: User) -> Job:
-    """Have the gates run over an environment again; a request that still waits is given back instead."""
+def request_audit(
+    environment: Environment,
+    by: User,
+    *,
+    profile: str = audits.WHOLE_PROFILE,
+    repeats: int = 0,
+    regrade: bool = False,
+) -> Job:
+    """Have the gates of a profile run over an environment again (`Audit` tells what the choices mean).
+
+    A request that still waits is given back instead, whatever it chose.
+    """
     waiting = Job.objects.filter(
         job_kind="audit", subject=environment.reference, status=Job.Status.QUEUED
     ).first()
     if waiting:
         return waiting
     job = Job.objects.create(
-        job_kind="audit", subject=environment.reference, status=Job.Status.QUEUED, started_by=by
+        job_kind="audit",
+        subject=environment.reference,
+        status=Job.Status.QUEUED,
+        started_by=by,
+        profile=profile,
+        repeats=repeats,
+        regrade=regrade,
     )
     nudge(job)
     return job

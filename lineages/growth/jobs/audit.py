@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from agents.authors import author
 from lineages.gates import all_gates
-from lineages.gates.base import Input, Result, Subject
+from lineages.gates.base import Result, Subject
 from lineages.growth.subjects import of_environment
 from lineages.growth.withdrawing import withdraw
 from lineages.library import audits
@@ -58,7 +58,7 @@ def _broken(audit: Audit) -> Iterator[GateResult]:
     voided, known = audits.voided(failed), all_gates()
     before = GateResult.objects.filter(audit__snapshot=audit.snapshot, audit__parent=audit.parent)
     for row in failed:
-        if (row.gate, row.key) in voided or Input.JUDGE in known[row.gate].inputs:
+        if (row.gate, row.key) in voided or row.gate not in known or not known[row.gate].hard:
             continue
         if before.filter(gate=row.gate, gate_version=row.gate_version, outcome=Result.PASSED).exists():
             yield row
@@ -68,7 +68,12 @@ def _open(job: Job, environment: Environment, subject: Subject, lease: Lease) ->
     parent = environment.parent.snapshot if environment.parent else None
     with lease.writing():
         job.audit = audits.open_audit(
-            environment.snapshot, subject, profile=audits.WHOLE_PROFILE, parent=parent
+            environment.snapshot,
+            subject,
+            profile=job.profile,
+            parent=parent,
+            repeats=job.repeats,
+            regrade=job.regrade,
         )
         job.save(update_fields=["audit"])
     return job.audit

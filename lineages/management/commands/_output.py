@@ -6,9 +6,11 @@ import errno
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from enum import IntEnum
+from textwrap import indent
 from typing import Any
 
 from django.db import DatabaseError
@@ -42,6 +44,52 @@ def progress(text: str) -> None:
 def emit(value: dict[str, Any]) -> None:
     """The machine-readable answer, on standard output."""
     print(json.dumps(value, indent=2))
+
+
+def emit_with(value: dict[str, Any], name: str, items: Iterable[dict[str, Any]]) -> None:
+    """The same for one object with a long list under `name`, an item at a time: it need not fit in memory."""
+    print(json.dumps(value, indent=2)[: -len("\n}")] + f',\n  "{name}": [', end="")
+    for number, item in enumerate(items):
+        print("," if number else "")
+        print(indent(json.dumps(item, indent=2), "    "), end="")
+    print("\n  ]\n}")
+
+
+class Bar:
+    """How far a long command is, on standard error, so that standard output stays the answer.
+
+    On a terminal one line that renews itself, else a line for each thing that is done. `total` is asked
+    each time, since it may become known only once the work has begun.
+    """
+
+    WIDTH = 24
+
+    def __init__(self, total: Callable[[], int]) -> None:
+        self._total = total
+        self._done = 0
+        self._live = sys.stderr.isatty()
+        self._began = time.monotonic()
+
+    def step(self, line: str, counts: str) -> None:
+        """One more is done: `line` says what became of it, `counts` how many became what."""
+        self._done += 1
+        if self._live:
+            print(f"\r\x1b[K{self.drawn()} {counts}{self._left()}", end="", file=sys.stderr, flush=True)
+        else:
+            progress(f"{self._done}/{self._total()} {line}")
+
+    def drawn(self) -> str:
+        full = self.WIDTH * self._done // max(1, self._total())
+        return f"[{'#' * full}{'.' * (self.WIDTH - full)}] {self._done}/{self._total()}"
+
+    def end(self) -> None:
+        if self._live and self._done:
+            print(file=sys.stderr)
+
+    def _left(self) -> str:
+        """At the pace so far."""
+        seconds = (time.monotonic() - self._began) / self._done * (self._total() - self._done)
+        return f", about {timedelta(seconds=round(seconds))} left" if seconds >= 1 else ""
 
 
 def leave(code: Exit) -> None:

@@ -1,0 +1,41 @@
+"""attacker: a role that looks for a way to the reward, as an attacker who knows the code would."""
+
+from __future__ import annotations
+
+from agents.roles import Adversary, Attack
+from lineages.gates.adversary import Step, attack, verdict
+from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
+
+NOBODY = (
+    "No attack was looked for: no model is configured that plays the adversary. "
+    "Only the kit of probes was tried (the gate adversary)."
+)
+
+
+def check(subject: Subject) -> Outcome:
+    if not isinstance(subject.judge, Adversary):
+        return Outcome(Result.NOT_RUN, NOBODY)
+    found = subject.judge.attack(subject.task)
+    if not found:
+        return Outcome(Result.PASSED, f"{subject.judge_name} found nothing to try.")
+    shots, left = attack(subject, [(_step(each),) for each in found])
+    return verdict(subject, shots, kept=left)
+
+
+def _step(found: Attack) -> Step:
+    return Step(found.name, found.idea, found.script)
+
+
+GATE = Gate(
+    name="attacker",
+    version=1,
+    title="No attack that a model finds gets a reward",
+    failing="A model found a way to the reward without solving the task.",
+    cost="a model's work, and one trial for each attack that it finds",
+    required=False,
+    inputs=A_TRIAL | {Input.INSTRUCTION, Input.JUDGE},
+    check=check,
+    after=("static", "build", "oracle", "invalid_test"),
+    sandbox=True,
+    profiles=frozenset({"strict"}),
+)
