@@ -26,5 +26,12 @@ def hidden_words(text: str, task: Task) -> Iterator[tuple[int, str]]:
 def is_hidden(name: str, task: Task) -> bool:
     """Whether a word is a path of the tests or the solution, rather than one of the solver's own files."""
     path = name.removeprefix("/")
+    if path == name and _in_workspace(path, task):
+        return False
     ours = path.startswith(("tests/", "solution/")) and (path in task or bool(task.under(path)))
     return ours or name.rstrip("/") in FOLDERS or name in OURS_ALONE
+
+
+def _in_workspace(path: str, task: Task) -> bool:
+    """Whether the environment has a file or folder of that relative name: it is the solver's own."""
+    return any(f"/{path.strip('/')}/" in f"/{own}/" for own in task.under("environment"))

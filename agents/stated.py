@@ -44,6 +44,9 @@ SCALES = {
     **dict.fromkeys(("hour", "hours"), 3600),
 }
 TABLES = (".csv", ".tsv", ".log", ".jsonl", ".ndjson", ".sql", ".dat")
+_RUN = re.compile(r"[^\W_]+")
+MOST_READ = 16 << 20
+"""Of the environment's files; where there is more, what was not found may stand in the rest."""
 LONGEST_NOTE = 64 << 10
 """A number in a table, or in a file longer than this, says nothing about what is asked."""
 NUMBER = re.compile(
@@ -64,9 +67,14 @@ class Told:
     def _words(self) -> str:
         """Everything that can be read, in small letters."""
         variables = self.task.config.environment.env.items()
-        files = (delivery.file.data.decode("utf-8", "replace") for delivery in self.delivered.values())
+        files = (data.decode("utf-8", "replace") for data in self._read)
         pairs = (word for pair in variables for word in pair)
         return "\n".join([self.instruction, self._recipe, self.workdir, *self.paths, *pairs, *files]).lower()
+
+    @cached_property
+    def _runs(self) -> frozenset[str]:
+        """The runs of letters and digits of all that: what a word cannot stand in without."""
+        return frozenset(_RUN.findall(self._words))
 
     @property
     def _recipe(self) -> str:
@@ -77,9 +85,19 @@ class Told:
         """The files that the image gets from the environment's folder, and those folders."""
         return frozenset(place for path in self.delivered for place in (path, *_above(path)))
 
+    @property
+    def _read(self) -> Iterator[bytes]:
+        """The files' bytes, the smallest files first, up to `MOST_READ` of all."""
+        left = MOST_READ
+        for data in sorted((delivery.file.data for delivery in self.delivered.values()), key=len):
+            yield data[:left]
+            left -= min(left, len(data))
+
     @cached_property
     def open_ended(self) -> bool:
-        """Whether the environment holds things that its files do not show."""
+        """Whether the environment holds things that its files do not show, or more than is read."""
+        if sum(len(delivery.file.data) for delivery in self.delivered.values()) > MOST_READ:
+            return True
         packed = any(
             file.data.startswith(PACKED) and not path.startswith(f"{OVERLAY}/")
             for path, file in self.task.files.items()
@@ -89,11 +107,11 @@ class Told:
 
     def says(self, word: str) -> bool:
         """Whether the word stands somewhere by itself, letters in any case."""
-        wanted, text = word.strip().lower(), self._words
-        at = text.find(wanted) if wanted else -1
-        while at >= 0 and not _stands_alone(text, at, at + len(wanted)):
-            at = text.find(wanted, at + 1)
-        return at >= 0
+        wanted = word.strip().lower()
+        runs = _RUN.findall(wanted)
+        if not wanted or not self._runs.issuperset(runs):
+            return False
+        return runs == [wanted] or re.search(_alone(wanted), self._words) is not None
 
     def says_path(self, path: str) -> bool:
         """Whether the file is there, or every part of its path is said."""
@@ -136,9 +154,11 @@ def _meant(figures: str, unit: str) -> Iterator[float]:
             yield from (plain * size for size in UNITS[unit[0]])
 
 
-def _stands_alone(text: str, start: int, end: int) -> bool:
-    before, after = text[start - 1 : start], text[end : end + 1]
-    return not (before.isalnum() and text[start].isalnum() or after.isalnum() and text[end - 1].isalnum())
+def _alone(word: str) -> str:
+    """A pattern for the word with no letter or digit before or after one of its own."""
+    before = r"(?<![^\W_])" if word[0].isalnum() else ""
+    after = r"(?![^\W_])" if word[-1].isalnum() else ""
+    return f"{before}{re.escape(word)}{after}"
 
 
 def _above(path: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The long proof: every bundled seed grown as far as it goes, at each effort, by the real commands.
 
     python bench/soak.py [--sandbox docker] [--efforts low high max] [--generations 15] [--out FILE]
+    python bench/soak.py [--sandbox docker] --trust [--generations 15] …     (then trust.py does the rest)
 
 It works in a folder of its own (`--var`); a run that was stopped goes on there. The answer is one dated
 table of what each lineage reached, what that took, and why one ended early, as `manage.py report` reads it
@@ -29,10 +30,13 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=Path, default=[ROOT / "seeds"], help="task folders")
     parser.add_argument("--var", type=Path, default=ROOT / "var" / "soak")
     parser.add_argument("--out", type=Path, help="a file to write the table to as well")
+    parser.add_argument("--trust", nargs=argparse.REMAINDER, help="the words after it are trust.py's")
     chosen = parser.parse_args()
     soak = Soak(chosen.var / chosen.sandbox, chosen.sandbox)
     soak.manage("migrate", "-v0")
     soak.manage("import_tasks", *map(str, chosen.seeds))
+    if chosen.trust is not None:
+        sys.exit(soak.trust(chosen.trust))
     for effort in chosen.efforts:
         soak.grow(effort, chosen)
     text = f"{heading(chosen)}\n\n{soak.read('report', *map(name_of, chosen.efforts))}"
@@ -55,6 +59,11 @@ class Soak:
         return subprocess.run(
             _command(*words), env=self._environment, check=True, stdout=subprocess.PIPE, text=True
         ).stdout
+
+    def trust(self, words: list[str]) -> int:
+        """Ask what grew, by bench/trust.py in this installation; its exit code."""
+        script = [sys.executable, str(ROOT / "bench" / "trust.py"), *words]
+        return subprocess.run(script, env=self._environment, check=False).returncode
 
     def grow(self, effort: str, chosen: argparse.Namespace) -> None:
         """One campaign over all seeds, driven by several processes as a machine's workers would."""

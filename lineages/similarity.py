@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 
 from agents.composition import HELD, PRISTINE
@@ -27,6 +27,8 @@ LEAST_SHINGLES = 200
 """Below it common scaffolding makes up most of a task's text, and likeness says nothing."""
 LARGEST_TEXT = 1024 * 1024
 """A larger file counts as one shingle, its hash."""
+LARGEST_IN_ALL = 4 * 1024 * 1024
+"""Of more, the smallest files are looked into: a gigabyte of shingles says no more, and fits nowhere."""
 
 HASH = "hash"
 _COMMENTS = {
@@ -50,6 +52,18 @@ def text_of(file: TaskFile) -> str | None:
         return None
 
 
+def readable(task: Task, wanted: Callable[[str], bool]) -> dict[str, str]:
+    """The texts of those of the wanted files that are looked into, in the task's order."""
+    texts = {path: text_of(file) for path, file in task.files.items() if wanted(path)}
+    left = LARGEST_IN_ALL
+    read: set[str] = set()
+    for path, text in sorted(texts.items(), key=lambda each: len(each[1] or "")):
+        if text is not None and len(text) <= left:
+            left -= len(text)
+            read.add(path)
+    return {path: text for path, text in texts.items() if text is not None and path in read}
+
+
 def normal(path: str, file: TaskFile) -> str:
     """What a file says: without comments, blank lines and the width of gaps; for bytes, their hash.
 
@@ -57,8 +71,14 @@ def normal(path: str, file: TaskFile) -> str:
     looks alike; which mark begins one depends on the file's ending or its first line.
     """
     text = text_of(file)
-    if text is None:
-        return f"{HASH} {file.link or blake2b(file.data, digest_size=16).hexdigest()}"
+    return _identity(file) if text is None else _said(path, text)
+
+
+def _identity(file: TaskFile) -> str:
+    return f"{HASH} {file.link or blake2b(file.data, digest_size=16).hexdigest()}"
+
+
+def _said(path: str, text: str) -> str:
     mark = _comment_mark(path, text)
     lines = (_without_comment(line, mark) for line in text.splitlines())
     return "\n".join(_GAP.sub(" ", line).strip() for line in lines if line.strip())
@@ -112,10 +132,10 @@ def asked(task: Task) -> frozenset[int]:
     """
     skipped = (VERIFIER_DOCKERFILE, f"{PRISTINE}/", f"{HELD}/")
     wanted = (INSTRUCTION, "solution/", "tests/")
+    files = [path for path in task.files if path.startswith(wanted) and not path.startswith(skipped)]
+    texts = readable(task, frozenset(files).__contains__)
     return shingles(
-        normal(path, file)
-        for path, file in task.files.items()
-        if path.startswith(wanted) and not path.startswith(skipped)
+        _said(path, texts[path]) if path in texts else _identity(task.files[path]) for path in files
     )
 
 

@@ -283,10 +283,10 @@ def decode(data: bytes, path: str) -> str:
 def _refuse_unsupported(path: str, text: str, raw: Mapping[str, Any]) -> None:
     if raw.get("steps"):
         reason = "this is a multi-step task ([[steps]]); multi-step tasks are not supported yet"
-        raise TaskRefused(path, reason, _line_of(text, ("steps",)))
+        raise TaskRefused(path, reason, line_of(text, ("steps",)))
     if isinstance(raw.get("task"), dict) and "name" not in raw["task"]:
         reason = 'task.name: a [task] table needs a name = "org/name"'
-        raise TaskRefused(path, reason, _line_of(text, ("task",)))
+        raise TaskRefused(path, reason, line_of(text, ("task",)))
 
 
 MAX_DIGITS = 4300
@@ -312,14 +312,15 @@ def _bad_value(path: str, text: str, error: ValidationError) -> TaskRefused:
     first = error.errors(include_url=False, include_context=False)[0]
     key = ".".join(str(part) for part in first["loc"]) or "the file"
     message = first["msg"].removeprefix("Value error, ")
-    return TaskRefused(path, f"{key}: {message}", _line_of(text, first["loc"]))
+    return TaskRefused(path, f"{key}: {message}", line_of(text, first["loc"]))
 
 
-_HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]{1,2}\s*(?:#.*)?$")
-_KEY = re.compile(r"\s*([A-Za-z0-9_.\-\"' ]+?)\s*=")
+_HEADER = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:#.*)?$")
+_KEY = re.compile(r"([A-Za-z0-9_.\-\"' \t]+)=")
+"""Neither may try gaps twice: a line of 50,000 blanks took hours."""
 
 
-def _line_of(text: str, location: Sequence[str | int]) -> int | None:
+def line_of(text: str, location: Sequence[str | int]) -> int | None:
     """The line of the longest known part of a key, by reading headers and keys line by line."""
     wanted = [str(part) for part in location if isinstance(part, str)]
     table: list[str] = []

@@ -20,6 +20,8 @@ from sandboxes.transfer import absolute
 CONVENTION = "/logs/artifacts"  # Harbor hands this folder over without being told
 PLUMBING_SECONDS = 120
 ROOT = "0"
+# Of our own commands: a solver may have put a `mkdir` of its own where the image looks first.
+SYSTEM_FIRST = "/usr/bin:/bin:/usr/sbin:/sbin"
 MAX_LINKS = 8  # of an artifact's own path, one leading to the next
 
 # A solver that could write here would write the verdict.
@@ -167,7 +169,8 @@ def make_folders(sandbox: Sandbox, folders: Sequence[str], *, empty: bool = Fals
 def run_plumbing(sandbox: Sandbox, script: str, arguments: Sequence[str] = ()) -> bytes:
     """A command of ours, as root; gives what it printed. Raises `SandboxError` when it fails."""
     argv = ["/bin/sh", "-c", script, "sh", *arguments]
-    done = sandbox.exec(argv, timeout=PLUMBING_SECONDS, cwd="/", user=ROOT)
+    path = ":".join(filter(None, (SYSTEM_FIRST, sandbox.image.env.get("PATH"))))
+    done = sandbox.exec(argv, timeout=PLUMBING_SECONDS, cwd="/", env={"PATH": path}, user=ROOT)
     if not done.ok:
         said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
         raise SandboxError(f"The sandbox could not be prepared: {said or f'exit code {done.exit_code}'}")

@@ -33,6 +33,7 @@ from sandboxes.handover import (
 from sandboxes.outcomes import Ended, Phase, TrialOutcome, phase
 from sandboxes.recording import Recorded, run_script
 from sandboxes.reward import Reward, reward_in
+from sandboxes.sharing import prepare
 from sandboxes.solvers import Solver, nop, oracle, oracle_without, uploaded
 from sandboxes.task import Task
 from sandboxes.unit_results import UnitResult
@@ -55,12 +56,6 @@ __all__ = [
 
 SOLVER_FOLDERS = ("/logs/agent", LOGS, CONVENTION)
 
-# Debian's own order has /usr/local first, where a shared-mode solver puts its own `cat`. An image that
-# orders its PATH otherwise (python:3.11 does) keeps it, or its interpreter would not be found.
-USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-SYSTEM_FIRST = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
-
-REMOVE = 'rm -rf -- "$@"'
 MAKE_RUNNABLE = "[ ! -e /tests/test.sh ] || chmod +x /tests/test.sh"
 
 
@@ -221,13 +216,11 @@ class _Run:
         with phase(Phase.ENVIRONMENT):
             environment = self._build(environment_context(self.task), config.environment)
         with self._solving(environment, solver) as box, phase(Phase.TESTS), self._forked(box) as fork:
-            # The answer too: a test that looks for the reference solution must not find it.
-            run_plumbing(fork, REMOVE, ["/tests", "/solution", LOGS])
-            make_folders(fork, [LOGS])
+            env = prepare(fork, self.task, lambda: self._untouched(box.image))
             fork.write_files(uploaded(self.task, "tests"), "/tests")
             # The fork's own user is the agent's, whom the tests are not run as.
             user = environment.user if config.verifier.user is None else str(config.verifier.user)
-            return self._run_tests(fork, _guarded(fork.image.env), user)
+            return self._run_tests(fork, env, user)
 
     def _verdict(self, reward: Reward) -> tuple[TrialOutcome, str]:
         before = self.commands[: self._solver_commands]
@@ -272,6 +265,11 @@ class _Run:
     def _forked(self, box: Sandbox) -> AbstractContextManager[Sandbox]:
         return self.backend.fork(box, self._capped(self.task.config.environment), labels=self.labels)
 
+    def _untouched(self, image: Image) -> AbstractContextManager[Sandbox]:
+        """What the solver's sandbox was like before its turn."""
+        limits = self._capped(self.task.config.environment)
+        return self.backend.open(replace(image, entrypoint=()), limits, labels=self.labels)
+
     def _recorded(self, box: Sandbox) -> Recorded:
         return Recorded(box, self.commands, self.limits.seconds)
 
@@ -279,7 +277,7 @@ class _Run:
         run_plumbing(box, MAKE_RUNNABLE)
         config = self.task.config.verifier
         arranged = arrange(box, self.task, self.variation.order)
-        env = arranged.env(box.image.env, {**env, **variables(config.env)})
+        env = arranged.env(box.image.env, {**variables(config.env), **env})
         # Among a solver's files the first bash on the path may be its own.
         bash = "bash" if self.task.separate else "/bin/bash"
         run_script(self._recorded(box), "/tests/test.sh", config.timeout_sec, env, user, bash)
@@ -308,9 +306,3 @@ class _Run:
 def _result(image: Future[Image], name: Phase) -> Image:
     with phase(name):
         return image.result()
-
-
-def _guarded(env: Mapping[str, str]) -> dict[str, str]:
-    """Variables for tests among a solver's files: no start-up file, and the system's tools first."""
-    path = env.get("PATH", USUAL_PATH)
-    return {"PATH": SYSTEM_FIRST if path == USUAL_PATH else path, "BASH_ENV": "", "ENV": ""}

@@ -22,7 +22,7 @@ from lineages.library.references import find
 from sandboxes.backends import open_backend
 from sandboxes.base import Backend, Limits
 from sandboxes.intake import find_tasks, read_folder
-from sandboxes.trial import Trial, nop, oracle, run_trial
+from sandboxes.trial import Solver, Trial, nop, oracle, run_trial
 from tests import harbor
 from tests.lineages.commands import shell
 
@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.harbor, pytest.mark.docker]
 
 SEEDS = [folder.name for folder in find_tasks(settings.SEEDS)]
 AT_ONCE = 2
+LIMIT_SECONDS = 400
 
 REWARD = "/logs/verifier/reward.txt"
 BASE = "FROM debian:bookworm-slim\nWORKDIR /app\n"
@@ -145,7 +146,7 @@ NEVER_ENDS = table(
     **{"tests/test.sh": f"#!/bin/bash\necho 1 > {REWARD}\ntrap '' TERM\nwhile :; do sleep 1; done\n"},
 )
 
-SAME = {
+SAME: dict[str, tuple[dict[str, str], float | str]] = {
     **{name: (files, 1.0) for name, files in TASKS.items()},
     "rough": (ROUGH, 1.0),
     "tests that never pass": (table(SHARED, solve="echo x > out", check="false"), 0.0),
@@ -227,12 +228,12 @@ def our_backend(folder: Path) -> Backend:
     return open_backend("docker", instance=instance, folder=folder, docker_host=host)
 
 
-def our_oracles(folder: Path, scratch: Path) -> dict[str, Trial]:
-    """Our own trial of the reference solution of each task in the folder, by name."""
+def our_trials(folder: Path, scratch: Path, solver: Solver) -> dict[str, Trial]:
+    """Our own trial of each task in the folder, by name."""
     backend = our_backend(scratch)
 
     def tried(task: Path) -> Trial:
-        return run_trial(backend, read_folder(task).task, oracle, limits=Limits(memory_mb=512), labels={})
+        return run_trial(backend, read_folder(task).task, solver, limits=Limits(memory_mb=512), labels={})
 
     found = sorted(folder.iterdir())
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -244,12 +245,12 @@ def value(trial: Trial) -> float | None:
 
 
 def grown(folder: Path, seeds: list[str], generations: int, profile: str) -> Path:
-    """The seeds themselves and their accepted generations, exported."""
+    """The accepted generations of these seeds, exported."""
     for seed in seeds:
         call_command("import_tasks", settings.SEEDS / seed)
         recipe = RecipeSettings(profile=profile, seed=4)
         loops.drive(start(find(f"{seed}/g0"), recipe, generations=generations), tell=lambda _: None)
-        for generation in range(generations + 1):
+        for generation in range(1, generations + 1):
             reference = f"{seed}/g{generation}"
             call_command("export", reference, "--out", folder / reference.replace("/", "-"))
     return folder
@@ -269,37 +270,42 @@ def verdicts(folder: Path) -> dict[str, tuple[str, float, float]]:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.timeout(900)
 def test_harbor_gives_what_we_give_on_lineages_and_on_odd_tasks(tmp_path: Path) -> None:
-    lineages = grown(tmp_path / "lineages", ["log-forensics", "data-wrangling"], 2, "fast")
-    asked = Path(shutil.copytree(lineages, tmp_path / "asked"))
     odd = tmp_path / "odd"
     for what, files in ODD.items():
         written(files, odd / folder_name(what))
-        written(files, asked / folder_name(what))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        # Harbor mostly waits, so what needs no lineage is asked while one grows.
+        theirs = pool.submit(harbor.rewards, odd, "oracle", tmp_path / "odd-oracle", limit=LIMIT_SECONDS)
+        ours = pool.submit(our_trials, odd, tmp_path / "odd-ours", oracle)
+        lineages = grown(tmp_path / "lineages", ["log-forensics", "data-wrangling"], 2, "fast")
+        untouched = pool.submit(harbor.rewards, lineages, "nop", tmp_path / "nop", limit=LIMIT_SECONDS)
+        solved = pool.submit(harbor.rewards, lineages, "oracle", tmp_path / "oracle", limit=LIMIT_SECONDS)
+        verified = verdicts(lineages)
 
-    solved = harbor.rewards(asked, "oracle", tmp_path / "oracle", limit=400)
-    untouched = harbor.rewards(lineages, "nop", tmp_path / "nop")
-    ours = our_oracles(odd, tmp_path)
-
-    assert verdicts(lineages) == {each.name: ("accept", 1.0, 0.0) for each in lineages.iterdir()}
-    assert {each.name: solved[each.name] for each in lineages.iterdir()} == dict.fromkeys(untouched, 1.0)
-    assert set(untouched.values()) == {0.0} and len(untouched) == 6
-    for what, (_, reward) in SAME.items():
-        name = folder_name(what)
-        expected = reward if isinstance(reward, float) else None
-        assert (solved[name], value(ours[name])) == (reward, expected), (what, ours[name])
-    for what, (_, theirs, mine) in DIFFERENT.items():
-        name = folder_name(what)
-        assert (solved[name], value(ours[name])) == (theirs, mine), (what, ours[name])
+    generations = {each.name for each in lineages.iterdir()}
+    assert len(generations) == 4
+    assert solved.result() == dict.fromkeys(generations, 1.0)
+    assert untouched.result() == dict.fromkeys(generations, 0.0)
+    assert verified == dict.fromkeys(generations, ("accept", 1.0, 0.0))
     assert harbor.lint(*lineages.iterdir()) == []
+    assert_as_expected(theirs.result(), ours.result())
 
 
-@pytest.mark.parametrize("what", ["tests that always pass"])
-def test_what_passes_untouched_passes_untouched_in_harbor(what: str, tmp_path: Path) -> None:
-    task = written(table(SHARED, solve="true", check="true"), tmp_path / "task")
+def assert_as_expected(theirs: Mapping[str, float | str], ours: Mapping[str, Trial]) -> None:
+    """On each odd task Harbor's answer and ours are the ones in `SAME` and `DIFFERENT`."""
+    expected: dict[str, tuple[float | str, float | None]] = {}
+    for what, (_, reward) in SAME.items():
+        expected[what] = (reward, reward if isinstance(reward, float) else None)
+    expected |= {what: (harbors, own) for what, (_, harbors, own) in DIFFERENT.items()}
+    for what, rewards in expected.items():
+        name = folder_name(what)
+        assert (theirs[name], value(ours[name])) == rewards, (what, ours[name])
 
-    ours = run_trial(
-        our_backend(tmp_path), read_folder(task).task, nop, limits=Limits(memory_mb=512), labels={}
-    )
+
+def test_what_passes_untouched_passes_untouched_in_harbor(tmp_path: Path) -> None:
+    task = written(table(SHARED, solve="true", check="true"), tmp_path / "tasks" / "task")
+
+    (ours,) = our_trials(task.parent, tmp_path, nop).values()
 
     assert (value(ours), harbor.reward(task, "nop", tmp_path / "jobs")) == (1.0, 1.0)
 
@@ -316,6 +322,6 @@ def test_harbor_solves_every_generation_of_two_whole_lineages_and_every_seed(tmp
     untouched = harbor.rewards(lineages, "nop", tmp_path / "nop", limit=3000)
 
     assert (set(solved.values()), set(untouched.values())) == ({1.0}, {0.0})
-    assert len(solved) == len(untouched) == 2 * 16 + len(SEEDS)
+    assert len(solved) == len(untouched) == 2 * 15 + len(SEEDS)
     assert set(verdicts(lineages).values()) == {("accept", 1.0, 0.0)}
     assert harbor.lint(*lineages.iterdir()) == []

@@ -31,7 +31,7 @@ mkdir -p "$logs"
 # The number in the reward file that a unit left: "reward", else its only number, else its smallest.
 number() {
     if [ -f "$logs/reward.json" ]; then
-        python3 - "$logs/reward.json" <<'END'
+        python3 -I - "$logs/reward.json" <<'END'
 import json, sys
 found = json.load(open(sys.argv[1]))
 print(found["reward"] if "reward" in found else min(found.values()))

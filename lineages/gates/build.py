@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lineages.gates.base import Gate, Input, Outcome, Result, Subject
+from sandboxes.config import EnvironmentConfig
 from sandboxes.errors import BuildFailed, TimedOut, Unsupported
+from sandboxes.task import Task
 from sandboxes.trial import contexts
 
 
@@ -13,10 +15,10 @@ def check(subject: Subject) -> Outcome:
     wanted = _too_much(subject)
     if wanted:
         return Outcome(Result.ERROR, wanted)
-    notes = list(_slower(subject))
+    notes = list(_less(subject))
     for folder, context in contexts(subject.task).items():
         try:
-            image = subject.backend.build(context, timeout=subject.task.config.environment.build_timeout_sec)
+            image = subject.backend.build(context, timeout=_seconds(subject, folder))
         except BuildFailed as problem:
             return Outcome(
                 Result.FAILED, f"{folder}/Dockerfile does not build: {problem}", detail=problem.log
@@ -29,21 +31,37 @@ def check(subject: Subject) -> Outcome:
     return Outcome(Result.PASSED, _summary(subject), detail="\n".join(notes))
 
 
+def _settings(task: Task) -> dict[str, EnvironmentConfig]:
+    """What the task asks of the machine, for its solver's sandbox and for that of its tests."""
+    solver, tests = task.config.environment, task.config.verifier.environment
+    return {"environment": solver, "tests": tests or solver}
+
+
+def _seconds(subject: Subject, folder: str) -> float:
+    """As a trial has it: the machine's own limit holds too."""
+    return min(_settings(subject.task)[folder].build_timeout_sec, subject.limits.seconds)
+
+
 def _too_much(subject: Subject) -> str:
     """What the task wants beyond what this machine gives a sandbox; it would be judged on less."""
-    wants, most = subject.task.config.environment, subject.limits
-    if (wants.memory_mb or 0) > most.memory_mb:
+    wants = max(each.memory_mb or 0 for each in _settings(subject.task).values())
+    if wants > subject.limits.memory_mb:
         return (
-            f"The task wants {wants.memory_mb} MiB of memory, a sandbox here gets at most {most.memory_mb}: "
+            f"The task wants {wants} MiB of memory, a sandbox here gets at most {subject.limits.memory_mb}: "
             "raise ENVEVO_SANDBOX_MEMORY_MB."
         )
     return ""
 
 
-def _slower(subject: Subject) -> Iterator[str]:
-    cpus = subject.task.config.environment.cpus
-    if cpus and cpus > subject.limits.cpus:
-        yield f"The task wants {cpus:g} cpus and runs on {subject.limits.cpus:g} here: slower, not otherwise."
+def _less(subject: Subject) -> Iterator[str]:
+    """What the task gets less of than it wants, which fails nothing by itself."""
+    settings, most = _settings(subject.task).values(), subject.limits
+    cpus = max(each.cpus or 0 for each in settings)
+    if cpus > most.cpus:
+        yield f"The task wants {cpus:g} cpus and runs on {most.cpus:g} here: slower, not otherwise."
+    disk = max(each.storage_mb or 0 for each in settings)
+    if disk > most.disk_mb:
+        yield f"The task wants {disk} MiB of storage, of which a sandbox here may fill {most.disk_mb}."
 
 
 def _summary(subject: Subject) -> str:
@@ -54,7 +72,7 @@ def _summary(subject: Subject) -> str:
 
 GATE = Gate(
     name="build",
-    version=1,
+    version=2,
     title="The images build",
     failing="Nobody can run this task here: an image does not come out of its Dockerfile.",
     cost="a build, cached by content",

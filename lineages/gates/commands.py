@@ -13,13 +13,16 @@ from agents.offline.shell import LANGUAGE, Command, Script
 from agents.offline.vocabulary import PYTHON, SHELLS
 from agents.offline.words import text
 from agents.stated import Told
+from lineages.gates.counted import CountedWords, Endless
 from sandboxes.mending import DATA_FOLDERS
 from sandboxes.task import TEST, Task
 
-ALL_GIVEN = re.compile(r"\"?\$(?:\{)?[@*](?::(\d+))?\}?\"?")
+ALL_GIVEN = re.compile(r"\"?\$(?:\{)?[@*](?::(\d{1,4}))?\}?\"?")
 GIVES_UP = re.compile(r"\b(exit|return|fail|die|abort)\b")
 MAX_STEPS = 60_000
 """Parts of scripts that are looked at, loops unrolled; the tests of a fifteenth generation have 10,000."""
+LARGEST_SCRIPT = 256 << 10
+"""Parsing a larger one takes gigabytes and minutes where it is made for it."""
 COPIED_DATA = (f"{HELD}/", f"{PRISTINE}/")
 
 
@@ -48,10 +51,6 @@ class Program:
     line: int
 
 
-class _Endless(Exception):
-    """There is more to walk than an honest script has."""
-
-
 class Walk(Script):
     """Walks a script of the tests, and what it runs of them."""
 
@@ -62,6 +61,7 @@ class Walk(Script):
         here = {f"/{path}" for path in task.files if path.startswith("tests/") and not is_data(path)}
         super().__init__(here, told.workdir, texts)
         self.variables["HOME"] = "/root"
+        self.words = CountedWords(self.variables, self.arrays)
         self.found: list[Words] = []
         self.reached = self._steps = 0
         self.unreadable: list[str] = []
@@ -85,19 +85,21 @@ class Walk(Script):
         depth = self.depth
         try:
             walk()
-        except (RecursionError, _Endless):
+        except (RecursionError, Endless):
             self.unreadable.append(path)
-            self.depth = depth
+            self.depth, self._given, self._here = depth, [], ""
+            self._optional = self._denied = self._inlined = 0
 
     def visit(self, node: Node) -> None:
         self._steps += 1
         if self._steps > MAX_STEPS:
-            raise _Endless
+            raise Endless
         super().visit(node)
 
     def _source(self, path: str, arguments: tuple[str | None, ...]) -> None:
         before, self._here = self._here, path.lstrip("/")
         self.walked.add(self._here)
+        _check_size(self.scripts.get(path, ""))
         super()._source(path, arguments)
         self._here = before
 
@@ -113,10 +115,11 @@ class Walk(Script):
         return self._given[int(every[1] or 1) - 1 :] if every else super()._expanded(node)
 
     def _shift(self, by: str | None) -> None:
-        gone = int(by) if by and by.isdecimal() else 1
-        padded = [*self._given[gone:], *[None] * gone]
+        gone = int(by) if by and by.isdecimal() and len(by) < 5 else 1
+        left = self._given[gone:]
+        padded = [*left, *[None] * (len(self._given) - len(left))]
         self.variables.update({str(n): value for n, value in enumerate(padded, start=1)})
-        self._given = self._given[gone:]
+        self._given = left
 
     def _variable_assignment(self, node: Node) -> None:
         name, _, value = text(node).partition("=")
@@ -183,6 +186,7 @@ class Walk(Script):
             self._inline_script(inline)
 
     def _inline_script(self, script: str) -> None:
+        _check_size(script)
         if self.depth < 8:
             self.depth += 1
             self._inlined += 1
@@ -199,6 +203,11 @@ class Walk(Script):
         other = Walk(self._task, self._told)
         other._within_limits("", lambda: other._inline_script(script))
         return other.found
+
+
+def _check_size(script: str) -> None:
+    if len(script) > LARGEST_SCRIPT:
+        raise Endless
 
 
 def _inline(arguments: tuple[str | None, ...]) -> str | None:

@@ -6,13 +6,17 @@ Harbor reads such a file and ignores them, so a misspelt limit has no effect and
 from __future__ import annotations
 
 import difflib
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineages.gates.base import Finding
+from sandboxes.config import line_of
 from sandboxes.task import CONFIG, Task
+
+MOST = 20
+"""As many are named one by one."""
+LONGEST = 100
 
 Keys = Mapping[str, Any]
 """A field's name → the fields of its table, or None for a value, or a table in which anything may stand."""
@@ -60,16 +64,21 @@ KNOWN: Keys = {
 def unknown_keys(task: Task) -> Iterator[Finding]:
     """A warning for each, naming the field that was perhaps meant."""
     text = task.text(CONFIG).removeprefix("\ufeff")
-    for parts, known in _unknown(tomllib.loads(text), KNOWN):
-        name = parts[-1]
-        near = difflib.get_close_matches(name, known, 1, 0.75)
+    unknown = list(_unknown(tomllib.loads(text), KNOWN))
+    for parts, known in unknown[:MOST]:
+        name = ".".join(parts)
+        near = difflib.get_close_matches(parts[-1][:LONGEST], known, 1, 0.75)
+        shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
         yield Finding(
-            f"{'.'.join(parts)} is no field that Harbor knows, and has no effect."
+            f"{shown} is no field that Harbor knows, and has no effect."
             + (f" Is {near[0]} meant?" if near else ""),
             CONFIG,
-            line_of(text, parts),
+            line_of(text, parts) or 0,
             warning=True,
         )
+    if len(unknown) > MOST:
+        said = f"{len(unknown) - MOST} more fields are none that Harbor knows, and have no effect."
+        yield Finding(said, CONFIG, warning=True)
 
 
 def _unknown(table: Mapping[str, Any], known: Keys) -> Iterator[tuple[tuple[str, ...], Keys]]:
@@ -81,21 +90,3 @@ def _unknown(table: Mapping[str, Any], known: Keys) -> Iterator[tuple[tuple[str,
                 if isinstance(inner, dict):
                     for parts, of in _unknown(inner, known[key]):
                         yield (key, *parts), of
-
-
-_HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]{1,2}\s*(?:#.*)?$")
-
-
-def line_of(text: str, parts: tuple[str, ...]) -> int:
-    """The first line that has the key, below the last header of its table where there is one; 0 if none."""
-    wanted = re.compile(rf"(?:.*[\s{{,.\"'])?[\"']?{re.escape(parts[-1])}[\"']?\s*=")
-    table: tuple[str, ...] = ()
-    best = (-1, 0)
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := _HEADER.match(line):
-            table = tuple(part.strip().strip("\"'") for part in header[1].split("."))
-            if table == parts and best[0] < len(parts):
-                best = (len(parts), number)
-        elif parts[: len(table)] == table and len(table) > best[0] and wanted.match(line):
-            best = (len(table), number)
-    return best[1]

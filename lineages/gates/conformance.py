@@ -55,6 +55,8 @@ def _missing_parts(subject: Subject, changed: frozenset[str]) -> Iterator[str]:
         stated = binding.requirement.strip()
         if not stated or stated not in subject.task.text(INSTRUCTION):
             yield f"The instruction does not state what {binding.key} requires."
+        elif subject.parent and stated in subject.parent.text(INSTRUCTION):
+            yield f"What {binding.key} requires stands in the parent's instruction already."
 
 
 def _missing_files(binding: Binding, task: Task, changed: frozenset[str]) -> Iterator[str]:
@@ -80,6 +82,9 @@ def _shared_parts(bindings: tuple[Binding, ...]) -> Iterator[str]:
     for path, times in owners.items():
         if times > 1:
             yield f"{path} belongs to {times} pairs: each needs its own, or none can be judged by itself."
+    for stated, times in Counter(binding.requirement.strip() for binding in bindings).items():
+        if stated and times > 1:
+            yield f"{times} pairs require one thing, {stated[:60]!r}: each needs a sentence of its own."
 
 
 def _strays(bindings: tuple[Binding, ...], changed: frozenset[str]) -> Iterator[str]:
@@ -129,7 +134,7 @@ def _not_missed(binding: Binding, done: Trial) -> str:
 
 GATE = Gate(
     name="conformance",
-    version=1,
+    version=2,
     title="What was built is what was planned",
     failing="What was built is not what was planned, or a planned step is padding.",
     cost="one trial for each changed pair",

@@ -59,8 +59,12 @@ def _shown(findings: list[Finding]) -> Iterator[Finding]:
 
 
 def _unread(subject: Subject) -> Iterator[Finding]:
-    for path in overlap.unread(subject.task):
+    unread = overlap.unread(subject.task)
+    for path in unread[:MOST_FINDINGS]:
         yield Finding("was not compared: it is no text, or too large.", path=path, warning=True)
+    if len(unread) > MOST_FINDINGS:
+        more = f"{len(unread) - MOST_FINDINGS} more files were not compared: they are no text, or too large."
+        yield Finding(more, warning=True)
 
 
 GATE = Gate(

@@ -7,6 +7,7 @@ and `tested` of the environment rubric.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 
@@ -17,7 +18,8 @@ from lineages.gates.outputs import untested
 from lineages.gates.python_tests.origin import is_graders
 from sandboxes.task import INSTRUCTION
 
-NAMES = {"key": "the key", "column": "the column", "label": "the words"}
+NAMES = {"key": "the key", "member": "the key or item", "column": "the column", "label": "the words"}
+MAY_BE_ANSWERS = frozenset({"count", "label", "member"})
 MEASURES = {"threshold": "the bound", "count": "the number"}
 SYSTEM = re.compile(r"/(?:usr|bin|sbin|lib|lib64|etc|run|proc|sys|dev|boot|var/(?:lib|log|run|cache))(?:/|$)")
 """What packages bring, of which a task's files say nothing."""
@@ -29,6 +31,11 @@ KNOWN_FORMATS = frozenset(
     " metadata spec @context @type $schema".split()
 )
 """Keys of formats that a format's name alone stands for (GeoJSON, OpenAPI, package.json …)."""
+SAME_KINDS = {
+    **dict.fromkeys(("path", "mention"), ("path", "mention")),
+    **dict.fromkeys(("key", "column"), ("key", "column", "member")),
+}
+"""Of what is told as one, the other needs no telling."""
 LARGE = 100_000
 """A count's bound from here on keeps a grader from reading for ever; nothing is asked by it."""
 
@@ -44,13 +51,18 @@ def findings(tests: Asked) -> Iterator[Finding]:
     """Hidden requirements first, then programs that cannot be read, then files nobody tests."""
     if INSTRUCTION not in tests.task:
         return
-    seen: set[tuple[str, str]] = set()
-    for ask in sorted(tests.asks, key=lambda ask: (ask.path, ask.line)):
-        if (ask.kind, ask.value) not in seen and _is_hidden(ask, tests):
-            seen |= {(ask.kind, ask.value), ("path", ask.value), ("mention", ask.value)}
-            yield _hidden(ask, tests)
+    yield from _hidden_asks(tests)
     yield from tests.unreadable
     yield from untested(tests)
+
+
+def _hidden_asks(tests: Asked) -> Iterator[Finding]:
+    seen: set[tuple[str, str]] = set()
+    for ask in sorted(tests.asks, key=lambda ask: (ask.path, ask.line, ask.kind == "member")):
+        same = {(kind, ask.value) for kind in SAME_KINDS.get(ask.kind, (ask.kind,))}
+        if (ask.kind, ask.value) not in seen and _is_hidden(ask, tests):
+            seen |= same
+            yield _hidden(ask, tests)
 
 
 def _is_hidden(ask: Ask, tests: Asked) -> bool:
@@ -83,6 +95,19 @@ def _is_required(ask: Ask, tests: Asked) -> bool:
     return path not in tests.written and path.rsplit("/", 1)[-1] not in tests.own_names
 
 
+def _has_another_place(ask: Ask, tests: Asked) -> bool:
+    """Whether the same name is looked for elsewhere on the same line, where it is said to be."""
+    name = posixpath.basename(ask.value)
+    others = (other for other in tests.asks if (other.path, other.line) == (ask.path, ask.line))
+    return ask.kind in ("path", "mention") and any(
+        other.kind == ask.kind
+        and other.value != ask.value
+        and posixpath.basename(other.value) == name
+        and tests.told.says_path(other.value)
+        for other in others
+    )
+
+
 def _hidden(ask: Ask, tests: Asked) -> Finding:
     """A failure, or a warning where the environment may yet show it, or where it may be an answer."""
     what = {**NAMES, **MEASURES}.get(ask.kind, "the path")
@@ -92,7 +117,7 @@ def _hidden(ask: Ask, tests: Asked) -> Finding:
         f"A test asks for {what} {ask.value!r}, which neither the instruction nor the environment says.{may}",
         ask.path,
         ask.line,
-        warning=unsure or ask.kind in ("count", "label"),
+        warning=unsure or ask.kind in MAY_BE_ANSWERS or _has_another_place(ask, tests),
         repair=f"Say {ask.value} in instruction.md, or let the environment show it.",
     )
 

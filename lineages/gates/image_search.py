@@ -8,20 +8,20 @@ image that brings lying ones hides what it wants, which reading its Dockerfile s
 from __future__ import annotations
 
 import hashlib
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lineages.gates.image_scripts import GIT, LINES, MOST_NAMES, NAMES, ROOTS, SUMS
 from lineages.gates.secrets import Secret
 from sandboxes.base import ExecResult, Kind, Sandbox
 from sandboxes.errors import SandboxDied, SandboxError, TimedOut
 from sandboxes.files import TaskFile
 
 SEARCH_SECONDS = 120.0
-MOST_NAMES = 200
 MOST_REPOSITORIES = 8
 LARGEST_READ = 16 * 1024 * 1024
-LARGEST_SEARCHED_KIB = 64 * 1024
 LARGEST_OBJECT = 4 * 1024 * 1024
 OBJECTS_BYTES = 64 * 1024 * 1024
 
@@ -32,50 +32,12 @@ MACHINE = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 OWN_AMONG_THEM = ("/usr/local", "/usr/src")
 """Where images put what is theirs."""
 NO_TOOLS = 127
+OWN_ENVIRONMENT = {
+    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin",
+    **dict.fromkeys(("LD_PRELOAD", "LD_LIBRARY_PATH", "GREP_OPTIONS", "GIT_DIR"), ""),
+}
+"""Set so that nothing which the Dockerfile's ENV lines set stands before the image's own tools."""
 HISTORIES = (".bash_history", ".ash_history", ".sh_history", ".zsh_history", ".python_history")
-
-# Arguments: paths to leave out, "--", paths to look at besides. Leaves the roots in "$@".
-ROOTS = """
-for tool in find grep head; do command -v "$tool" >/dev/null || exit 127; done
-skip=" "
-while [ "$1" != -- ]; do skip="$skip$1 "; shift; done
-shift
-for root in /* /.[!.]*; do
-  case "$skip" in *" $root "*) continue ;; esac
-  [ -L "$root" ] || [ ! -e "$root" ] || set -- "$@" "$root"
-done
-"""
-# Git folders have HEAD and objects side by side, whatever they are called; without HEAD packs are left.
-NAMES = """
-find "$@" -xdev -type d -name objects 2>/dev/null | while read -r objects; do
-  if [ -f "${objects%/objects}/HEAD" ] || [ -d "$objects/pack" ]; then echo "git ${objects%/objects}"; fi
-done | head -n 200
-find "$@" -xdev -type f \\( NAMED \\) -size +0 2>/dev/null | head -n 200 | sed 's/^/name /'
-find /solution /tests -type f 2>/dev/null | head -n 3 | sed 's/^/folder /'
-"""
-SUMS = """
-command -v sha256sum >/dev/null || exit 127
-find "$@" -xdev -type f \\( SIZED \\) -exec sha256sum {} + 2>/dev/null |
-  grep -Ff /envevo-search/sums | head -n 200
-exit 0
-"""
-LINES = f"""
-find "$@" -xdev -type f -size -{LARGEST_SEARCHED_KIB}k \\
-  -exec grep -lFf /envevo-search/lines {{}} + 2>/dev/null | head -n {MOST_NAMES}
-exit 0
-"""
-# Argument: a git folder. All its objects, also those that no branch reaches, through a folder of our own: the
-# image's may have lost its empty folders, or be set up to run something.
-GIT = """
-command -v git >/dev/null || exit 127
-rm -rf "$HOME/own" && git init -q --bare "$HOME/own" && export GIT_OBJECT_DIRECTORY="$1/objects" || exit 126
-all() { git --git-dir="$HOME/own" cat-file --batch-all-objects "$@" 2>/dev/null || echo broken; }
-all --batch-check > "$HOME/names"
-if grep -q '^broken$' "$HOME/names"; then echo broken; fi
-grep -Ff "$HOME/blobs" "$HOME/names" | head -n 200 | sed 's/^/blob /'
-all --batch | grep -aoFf "$HOME/lines" | sort -u | head -n 1000 | sed 's/^/line /'
-exit 0
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +68,13 @@ class Search:
     names: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
 
-    def run(self, compiled: Iterable[str]) -> Iterator[Leak]:
-        """`compiled` are name patterns of what Python keeps of the tests. Raises `SandboxError`.
+    def run(self, modules: Mapping[str, frozenset[int]]) -> Iterator[Leak]:
+        """`modules` are names of Python modules of the tests, with their sizes. Raises `SandboxError`.
 
         Where the image has no tools or they take too long, `unsure` says so, and what can be read is read.
         """
         self.sandbox.write_files(self._patterns(), HOME)
-        repositories = self._named(compiled)
+        repositories = self._named(modules)
         if repositories is None:
             self.unsure.append("The image has no sh, find or grep")
             return
@@ -156,7 +118,7 @@ class Search:
         return self._told(["/bin/sh", "-c", ROOTS + script, "sh", *skip, "--", *besides])
 
     def _told(self, argv: Sequence[str]) -> list[str] | None:
-        env = {"LC_ALL": "C", "HOME": HOME}
+        env = {"LC_ALL": "C", "HOME": HOME, **OWN_ENVIRONMENT}
         try:
             done = self.sandbox.exec(argv, timeout=SEARCH_SECONDS, cwd="/", env=env, user="0")
         except TimedOut as problem:
@@ -165,19 +127,43 @@ class Search:
         self.commands.append(done)
         if done.exit_code in (126, NO_TOOLS):
             return None
-        return done.stdout.decode("utf-8", errors="replace").splitlines()
+        return [row for row in done.stdout.decode("utf-8", errors="surrogateescape").split("\n") if row]
 
-    def _named(self, compiled: Iterable[str]) -> list[str] | None:
+    def _named(self, modules: Mapping[str, frozenset[int]]) -> list[str] | None:
         """The git folders of the image; None where it has no tools. Keeps what else has a telling name."""
-        patterns = " -o ".join(f"-name {_quoted(name)}" for name in (*HISTORIES, *compiled))
+        names = [*HISTORIES, *(f"{_literal(module)}.*.pyc" for module in modules)]
+        patterns = " -o ".join(f"-name {_quoted(name)}" for name in names)
         rows = self._script(NAMES.replace("NAMED", patterns), system=True)
         if rows is None:
             return None
-        kinds = {"git": [], "name": self.names, "folder": self.folders}
+        if "odd" in rows:
+            self.unsure.append("Files with a line feed in their path were not searched")
+        kinds = {"git": list[str](), "name": self.names, "folder": self.folders}
         for row in rows:
-            kind, _, rest = row.partition(" ")
-            kinds.get(kind, []).append(rest)
+            kind, _, place = row.partition(" ")
+            if place.startswith("/"):
+                kinds.get(kind, []).append(place)
+        compiled = [place for place in self.names if place.endswith(".pyc")]
+        foreign = {place for place in compiled if not self._is_compiled(place, modules)}
+        self.names = [place for place in self.names if place not in foreign]
         return kinds["git"]
+
+    def _is_compiled(self, place: str, modules: Mapping[str, frozenset[int]]) -> bool:
+        """Whether it is made of a source of the size that the module has; many have the same name.
+
+        One that keeps a hash of its source in its place is taken for one, but for those of the system.
+        """
+        found = self.sandbox.look([place]).get(place)
+        if found is None or found.kind is not Kind.FILE or found.size > LARGEST_READ:
+            return False
+        head = next((file.data[:16] for file in self.sandbox.read_files([place]).values()), b"")
+        if len(head) < 16:
+            return False
+        by_hash = int.from_bytes(head[4:8], "little") & 1
+        if by_hash:
+            return not place.startswith(tuple(f"{folder}/" for folder in MACHINE))
+        module = place.rsplit("/", 1)[-1].split(".", 1)[0]
+        return int.from_bytes(head[12:16], "little") in modules.get(module, ())
 
     def _sums(self) -> Iterator[Leak]:
         sizes = sorted({secret.size for secret in self.secrets})
@@ -189,12 +175,15 @@ class Search:
             self.unsure.append("The image has no sha256sum")
         for row in rows or ():
             digest, _, place = row.partition("  ")
+            if digest.startswith("\\"):  # its mark for a name in which a backslash stands twice
+                digest, place = digest[1:], place.replace("\\\\", "\\")
             yield from (Leak(place, one.path) for one in self.secrets if one.digest == digest)
 
     def _lines(self) -> Iterator[Leak]:
         if not any(secret.lines for secret in self.secrets):
             return
-        places = self._script(LINES, system=self.thorough) or []
+        rows = self._script(LINES, system=self.thorough) or []
+        places = [row for row in rows if row.startswith("/") and "\0" not in row]
         if len(places) == MOST_NAMES:
             self.unsure.append(f"Only the first {MOST_NAMES} files with a line of the tests were looked at")
         readable = []
@@ -275,6 +264,11 @@ def told(place: str, data: bytes, secrets: Iterable[Secret]) -> Iterator[Leak]:
 
 def _rows(words: Iterable[str]) -> str:
     return "".join(f"{word}\n" for word in sorted(set(words)))
+
+
+def _literal(name: str) -> str:
+    """The name as a pattern that matches nothing else."""
+    return re.sub(r"([\\*?\[])", r"\\\1", name)
 
 
 def _quoted(name: str) -> str:

@@ -7,11 +7,12 @@ are all seen. What a later layer deleted is not there for a solver either.
 from __future__ import annotations
 
 import posixpath
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from lineages.gates.base import WHOLE_TASK, Finding, Gate, Input, Outcome, Subject, found
 from lineages.gates.image_search import HISTORIES, Leak, Search, told
-from lineages.gates.secrets import Secret, is_script, secrets
+from lineages.gates.secrets import LEAST_BYTES, Secret, is_script, secrets
 from sandboxes import dockerfile
 from sandboxes.base import Image, Sandbox
 from sandboxes.context import dockerfile_text, environment_context
@@ -33,7 +34,7 @@ def check(subject: Subject) -> Outcome:
         if search.unsure:
             leaks += search.read(_folders(image, placed))
     shown = _findings(leaks, search, placed, hidden)
-    outcome = found(shown[:MOST_FINDINGS], _summary(subject, hidden))
+    outcome = found(shown, _summary(subject, hidden), most=MOST_FINDINGS)
     return Outcome(
         outcome.result, outcome.summary, findings=outcome.findings, commands=tuple(search.commands)
     )
@@ -60,11 +61,14 @@ def _folders(image: Image, placed: Mapping[str, str]) -> list[str]:
     return sorted(one for one in folders if not any(one.startswith(f"{other}/") for other in folders))
 
 
-def _compiled(task: Task) -> Iterator[str]:
-    """Names of what Python keeps of the solution and the tests, unless the environment has such a module."""
-    modules = {_module(path) for path in task.files if path.startswith(("solution/", "tests/"))}
+def _compiled(task: Task) -> Mapping[str, frozenset[int]]:
+    """Modules of the solution and the tests with their sizes, unless the environment has one of the name."""
+    sizes: defaultdict[str, set[int]] = defaultdict(set)
+    for path, file in task.files.items():
+        if path.startswith(("solution/", "tests/")) and len(file.data.strip()) >= LEAST_BYTES:
+            sizes[_module(path)].add(len(file.data))
     own = {_module(path) for path in task.files if path.startswith("environment/")}
-    yield from (f"{module}.*.pyc" for module in sorted(modules - own - {""}))
+    return {module: frozenset(sizes[module]) for module in sorted(sizes.keys() - own - {""})}
 
 
 def _module(path: str) -> str:

@@ -30,10 +30,14 @@ LISTS = ("os.listdir", "iterdir(", ".glob(", "rglob(", "os.walk", "diff -r", "fi
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A file that a sentence asks for, and the line of the instruction it stands in."""
+    """A file that a sentence asks for, and the line of the instruction it stands in.
+
+    `described`: the sentence says of something that it writes the file, which may be there already.
+    """
 
     name: str
     line: int
+    described: bool
 
 
 def untested(tests: Asked) -> Iterator[Finding]:
@@ -45,7 +49,7 @@ def untested(tests: Asked) -> Iterator[Finding]:
                 f"{wanted.name} is asked for, but no test looks at it.",
                 INSTRUCTION,
                 wanted.line,
-                warning=looked_at.at_folders,
+                warning=looked_at.at_folders or (wanted.described and tests.told.open_ended),
                 repair="Test it, or take the sentence out.",
             )
 
@@ -55,10 +59,12 @@ def _wanted(tests: Asked) -> Iterator[Wanted]:
     for sentence in SENTENCE.split(tests.told.instruction):
         at = tests.told.instruction.find(sentence)
         line = tests.told.instruction.count("\n", 0, at) + 1 if at >= 0 else line
-        if ASKS.search(sentence) and not ALLOWS.search(sentence):
+        verbs = [verb.lower() for verb in ASKS.findall(sentence)]
+        if verbs and not ALLOWS.search(sentence):
+            described = all(verb.endswith("s") for verb in verbs)
             for name in _files(sentence):
                 if not _is_there(name, tests):
-                    yield Wanted(name, line)
+                    yield Wanted(name, line, described)
 
 
 def _files(sentence: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from agents.hidden_paths import hidden_words
 from lineages.gates.asked import Asked, asked_of
 from lineages.gates.base import WHOLE_TASK, Finding, Gate, Outcome, Subject, found
 from lineages.gates.belonging import foreign_files
-from lineages.gates.commands import is_data
+from lineages.gates.commands import LARGEST_SCRIPT, is_data
 from lineages.gates.config_keys import unknown_keys
 from lineages.gates.fetches import fetches, fetches_text, repair
 from lineages.gates.pins import unpinned
@@ -137,7 +137,10 @@ def _network_asked_for(task: Task) -> bool:
 
 def _unreadable(tests: Asked) -> Iterator[Finding]:
     for path in tests.walk.unreadable:
-        said = "This script has more loops or brackets within others than can be read: make it simpler."
+        said = (
+            f"This script has more than {LARGEST_SCRIPT >> 10} KiB, or more loops, brackets or variables in "
+            "others than can be read: make it simpler."
+        )
         yield Finding(said, path)
 
 

@@ -14,6 +14,8 @@ from sandboxes.variation import PLAIN, Variation
 
 ORACLE = "oracle"
 NOP = "nop"
+WAY = 1
+"""Raise it when solvers of the same name do something else, or leave it in another way: none is kept then."""
 
 
 def solved(subject: Subject) -> Trial:
@@ -48,7 +50,7 @@ def trial(
 
     Raises `MachineFault` and `SandboxDied`: those are the machine's, not the task's.
     """
-    earlier = subject.solved.get(subject.solve_key(name, reads_solution=reads_solution))
+    earlier = subject.solved.get(key_of(subject, name, reads_solution=reads_solution))
     if earlier and subject.task.separate and variation == PLAIN:
         return regrade(subject, earlier)
     return fresh(subject, solver, variation=variation)
@@ -79,9 +81,19 @@ def regrade(subject: Subject, left: Solved, *, variation: Variation = PLAIN) -> 
 
 
 def kept(subject: Subject, name: str, done: Trial, *, reads_solution: bool = True) -> Mapping[str, Solved]:
-    """What of a plain trial a later audit may grade again, for `Outcome.kept`."""
-    key = subject.solve_key(name, reads_solution=reads_solution)
-    return {} if done.solved is None or key in subject.solved else {key: done.solved}
+    """What of a plain trial a later audit may grade again, for `Outcome.kept`.
+
+    Nothing of a solver that was cut short: what it had left by then says nothing of what it leaves.
+    """
+    key = key_of(subject, name, reads_solution=reads_solution)
+    if done.solved is None or key in subject.solved or any(each.cut_short for each in done.solved.commands):
+        return {}
+    return {key: done.solved}
+
+
+def key_of(subject: Subject, name: str, *, reads_solution: bool = True) -> str:
+    """What the work of the solver of that name is kept under."""
+    return subject.solve_key(f"{WAY} {name}", reads_solution=reads_solution)
 
 
 def tail(done: Trial) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from lineages.gates.base import A_TRIAL, Finding, Gate, Input, Outcome, Result, Subject
-from lineages.gates.mutants import Kind, Mutant, sample
+from lineages.gates.mutants import Files, Kind, Mutant, sample
 from lineages.gates.mutants.judging import Judge, Run, documents, named
-from lineages.gates.mutants.outputs import output_mutants, outputs_of
+from lineages.gates.mutants.outputs import output_mutants, outputs_of, too_large
 from lineages.gates.mutants.solutions import solution_mutants
 from lineages.gates.mutants.trying import Trying, trying
 from lineages.gates.trials import rewarded, solved, tail
@@ -32,16 +32,25 @@ def check(subject: Subject) -> Outcome:
             Result.NOT_RUN, "The reference itself does not pass, so that a change to it says nothing."
         )
     tries = trying(subject)
-    outputs, solutions = _outputs(subject.task, tries), solution_mutants(subject.task)
-    chosen = _chosen(subject, outputs, solutions)
+    if not rewarded(tries.first):
+        return Outcome(
+            Result.FAILED,
+            f"The reference passed once and not the next time: {tries.first.summary}",
+            detail=tail(tries.first),
+            commands=tries.first.commands,
+        )
+    possible = _possible(subject.task, tries)
+    chosen = possible.chosen(subject)
     if not chosen:
         return Outcome(
             Result.NOT_APPLICABLE,
             "There is nothing to change: no output is told, and no shell script solves it.",
+            findings=possible.left_out,
         )
     said = judge(subject.task, tries, chosen)
-    share = f"{len(chosen)} of {sum(map(len, outputs)) + len(solutions)} possible changes were tried."
-    return replace(said, detail=f"{share}\n{said.detail}")
+    share = f"{len(chosen)} of {possible.count} possible changes were tried."
+    findings = (*said.findings, *possible.left_out)
+    return replace(said, detail=f"{share}\n{said.detail}", findings=findings)
 
 
 def judge(task: Task, tries: Trying, mutants: Sequence[Mutant]) -> Outcome:
@@ -50,27 +59,54 @@ def judge(task: Task, tries: Trying, mutants: Sequence[Mutant]) -> Outcome:
     return _outcome(Judge(task, tuple(documents(task)), tries), runs)
 
 
-def _outputs(task: Task, tries: Trying) -> tuple[list[Mutant], list[Mutant]]:
-    """Mutants of the outputs that somebody named, and of the others."""
+@dataclass(frozen=True, slots=True)
+class _Possible:
+    """Mutants of the outputs that somebody named, of other outputs, and of the solution.
+
+    `left_out` are warnings of what no mutant is made of.
+    """
+
+    named: list[Mutant]
+    others: list[Mutant]
+    solutions: list[Mutant]
+    left_out: tuple[Finding, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.named) + len(self.others) + len(self.solutions)
+
+    def chosen(self, subject: Subject) -> list[Mutant]:
+        """Two fifths solutions, the rest outputs, named ones first; what one does not use the other may."""
+        most = MOST_THOROUGH if subject.thorough else MOST
+        few = sample(self.solutions, max(most * 2 // 5, most - len(self.named) - len(self.others)))
+        left = most - len(few) if subject.task.separate else min(most // 3, most - len(few))
+        first = sample(self.named, left)
+        return [*first, *sample(self.others, left - len(first)), *few]
+
+
+def _possible(task: Task, tries: Trying) -> _Possible:
     read = tuple(documents(task))
+    told = {path for path in {*tries.reference, *tries.before} if named(read, path)}
     made = outputs_of(tries.reference, tries.before)
-    told = {path for path in {*made, *tries.before} if named(read, path)}
     among = sorted(made, key=lambda path: (path not in told, path))[:MOST_OUTPUTS]
+    left_out = [*tries.left_out, *_unchanged(made, among)]
     mutants = output_mutants(tries.reference, tries.before, among)
-    return [each for each in mutants if each.place in told], [
-        each for each in mutants if each.place not in told
-    ]
+    return _Possible(
+        [each for each in mutants if each.place in told],
+        [each for each in mutants if each.place not in told],
+        solution_mutants(task),
+        tuple(Finding(text, warning=True) for text in left_out),
+    )
 
 
-def _chosen(
-    subject: Subject, outputs: tuple[list[Mutant], list[Mutant]], solutions: list[Mutant]
-) -> list[Mutant]:
-    """Two fifths solutions, the rest outputs, named ones first; what one does not use the other may."""
-    most = MOST_THOROUGH if subject.thorough else MOST
-    few = sample(solutions, max(most * 2 // 5, most - sum(map(len, outputs))))
-    left = most - len(few) if subject.task.separate else min(most // 3, most - len(few))
-    first = sample(outputs[0], left)
-    return [*first, *sample(outputs[1], left - len(first)), *few]
+def _unchanged(made: Files, among: Sequence[str]) -> Iterator[str]:
+    """What the limits on outputs leave out, in sentences."""
+    if len(made) > len(among):
+        yield f"The reference leaves {len(made)} outputs; only {len(among)} of them are changed."
+    large = sorted(too_large({path: made[path] for path in among}))
+    if large:
+        more = f" and {len(large) - 3} more" if len(large) > 3 else ""
+        yield f"{', '.join(large[:3])}{more}: too much to change a line or a number in it."
 
 
 def _outcome(judging: Judge, runs: Sequence[Run]) -> Outcome:
@@ -120,7 +156,7 @@ def _table(runs: Sequence[Run]) -> Iterator[str]:
 
 GATE = Gate(
     name="wrong_solution",
-    version=1,
+    version=2,
     title="A wrong but plausible solution fails",
     failing="A solution with a mistake in it gets the full reward, so that training rewards the mistake.",
     cost=f"up to {MOST} trials, {MOST_THOROUGH} in the strict profile",

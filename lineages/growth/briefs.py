@@ -6,11 +6,12 @@ from functools import cache
 
 from agents.plan import Direction, Effort, Judgement
 from agents.roles import Brief, BuildOrder, Built, Evidence, Probe
-from lineages.gates.base import Outcome, Result, evidence
+from lineages.gates.base import Finding, Outcome, Result, evidence
 from lineages.growth.models import Attempt, Candidate, Plan, Review
 from lineages.growth.subjects import makers
 from lineages.growth.work import Work
 from lineages.library import audits, machine
+from lineages.library.models import GateResult
 from lineages.library.snapshots import load
 from sandboxes.files import TaskFile
 from sandboxes.task import Task
@@ -106,10 +107,18 @@ def _built(parent: Task, candidate: Candidate) -> Built:
 def _failures(candidate: Candidate) -> list[Evidence]:
     if candidate.audit is None:
         return []
-    failed = candidate.audit.results.filter(outcome="failed")
+    failed = candidate.audit.results.filter(outcome="failed").prefetch_related("findings")
     voided = audits.voided(failed)
     standing = [row for row in failed if (row.gate, row.key) not in voided]
-    return [evidence(row.gate, Outcome(Result(row.outcome), row.summary, row.detail)) for row in standing]
+    return [evidence(row.gate, _outcome(row)) for row in standing]
+
+
+def _outcome(row: GateResult) -> Outcome:
+    """A stored answer with its findings, as far as a repair needs it."""
+    findings = tuple(
+        Finding(each.text, each.path, each.line, each.warning, each.repair) for each in row.findings.all()
+    )
+    return Outcome(Result(row.outcome), row.summary, row.detail, findings=findings)
 
 
 def _candidate_wishes(attempt: Attempt) -> list[str]:

@@ -10,6 +10,7 @@ from django.db import connections
 
 from agents.authors import author
 from agents.roles import AgentsError
+from lineages.gates import PROFILES
 from lineages.growth.subjects import of_environment
 from lineages.library import audits, machine
 from lineages.library.blobs import BlobLost
@@ -28,6 +29,8 @@ def today(environment: Environment, audit: Audit) -> Today:
 
     An engine that does not answer, or not in time, is such a sentence.
     """
+    if audit.profile not in PROFILES:
+        return Today(problem=f"there is no profile called {audit.profile} any more")
     try:
         _in_time(machine.backend)
         subject = audits.asked(audit, of_environment(environment, author(audit.judge)))

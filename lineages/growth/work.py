@@ -18,7 +18,7 @@ from agents.plan import Judgement
 from agents.roles import AgentsError, Author, Built
 from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
 from lineages.growth.models import Attempt, Evolution, Recipe, Review, ReviewedCriterion
-from lineages.library import audits, blobs
+from lineages.library import blobs, recording
 from lineages.library.models import AgentCall
 from lineages.library.snapshots import load
 from lineages.lifecycle import Lease, beating
@@ -63,7 +63,7 @@ class Answered(Generic[T]):
             started_at=self.started_at,
             seconds=self.seconds,
         )
-        audits.store_commands(self.commands, call=call)
+        recording.store_commands(self.commands, call=call)
         return call
 
     def _outcome(self) -> str:

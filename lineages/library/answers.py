@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 from django.urls import reverse
 
-from lineages.gates import Profile, all_gates, profile, settings
+from lineages.gates import PROFILES, Profile, all_gates, profile
 from lineages.gates.base import Finding, Gate
+from lineages.library import audits
 from lineages.library.models import Audit, Environment, GateFinding, GateResult, Solve
 
 SHOWN = 4
@@ -58,7 +59,8 @@ def rows(
     by_gate = {result.gate: result for result in results}
     if audit is None:
         return []
-    known, wanted = all_gates(), [gate.name for gate in profile(audit.profile)]
+    known = all_gates()
+    wanted = [gate.name for gate in profile(audit.profile)] if audit.profile in PROFILES else []
     names = [*wanted, *(name for name in by_gate if name not in wanted)]
     first = GateFinding.objects.filter(result__in=by_gate.values(), position__lt=SHOWN)
     placed = _placed(first, environment)
@@ -74,11 +76,15 @@ def places(result: GateResult, environment: Environment | None) -> tuple[list[Pl
 
 
 def asks(audit: Audit | None) -> tuple[Profile, int] | None:
-    """The profile of an audit, and how often its runs were repeated."""
-    if audit is None:
-        return None
-    chosen = settings(audit.profile)
-    return chosen, audit.repeats or chosen.repeats
+    """The profile of an audit, and how often its runs were repeated; None where there is no such profile."""
+    chosen = PROFILES.get(audit.profile) if audit else None
+    return (chosen, audit.repeats or chosen.repeats) if audit and chosen else None
+
+
+def unasked(audit: Audit | None) -> int:
+    """How many gates that a lineage needs are not among those of the audit's profile."""
+    asked = {gate.name for gate in profile(audit.profile)} if audit and audit.profile in PROFILES else set()
+    return len({gate.name for gate in profile(audits.WHOLE_PROFILE)} - asked)
 
 
 def settled(environment: Environment) -> QuerySet[Audit]:

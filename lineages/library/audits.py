@@ -9,35 +9,31 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import shlex
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from django.db import transaction
+from django.db.models import Q
 
 from agents.roles import Author
 from lineages.gates import all_gates, profile, settings
 from lineages.gates.base import Gate, Once, Outcome, Result, Subject
-from lineages.library import benchmarks, blobs, machine, probing, solves, surroundings
+from lineages.library import benchmarks, machine, probing, solves, surroundings
 from lineages.library.models import (
-    AgentCall,
     Audit,
-    CommandRun,
     Environment,
-    GateFinding,
     GateResult,
     Snapshot,
     Voiding,
 )
+from lineages.library.recording import Answer, store
 from lineages.library.snapshots import load
 from lineages.lifecycle import Busy, Lease, LeaseLost, Stale, beating, cancel, claim
-from sandboxes.base import ExecResult
 from sandboxes.errors import SandboxError
 from sandboxes.slots import Slots
-from sandboxes.text import clean
 
 log = logging.getLogger(__name__)
 
@@ -45,16 +41,6 @@ WHOLE_PROFILE = "standard"
 WHOLE_PROFILES = (WHOLE_PROFILE, "strict")
 """Those that ask all that a lineage needs; the others are a person's quick look, or a comparison."""
 SWEEP_SECONDS = 1.0
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What one gate said, and when."""
-
-    gate: Gate
-    outcome: Outcome
-    started_at: datetime
-    seconds: float
 
 
 def subject_of(
@@ -98,9 +84,12 @@ def open_audit(
     repeats: int = 0,
     regrade: bool = False,
 ) -> Audit:
-    """A half-done audit of just this subject and these choices, or a new one (`Audit` tells the choices)."""
+    """A half-done audit of just this subject and these choices, or a new one (`Audit` tells the choices).
+
+    A candidate's is its own, since another one of the same content may have been built by another plan.
+    """
     chosen = {"profile": profile, "parent": parent, "repeats": repeats, "regrade": regrade}
-    waiting = snapshot.audits.filter(status=Audit.Status.QUEUED, **chosen)
+    waiting = snapshot.audits.filter(status=Audit.Status.QUEUED, candidates=None, **chosen)
     for audit in waiting:
         if resumable(audit, subject):
             return audit
@@ -149,15 +138,24 @@ def current(snapshot: Snapshot, subject: Subject, *, profile_name: str) -> Audit
 
 
 def latest(of: Environment | Snapshot) -> Audit | None:
-    """The audit whose results are shown: the newest one of a whole profile that came to a verdict.
+    """The audit whose results are shown: the newest whole one that came to a verdict (`asked_all`).
 
-    An environment's is one that judged it with its own parent. Where there is none, the newest of any kind.
+    Where there is none, the newest of any kind. An environment's judged it with its own parent: of its
+    content alone, or beside another parent, other things are true.
     """
     if not isinstance(of, Environment):
         return of.audits.order_by("-id").first()
-    own = of.snapshot.audits.filter(parent=of.parent.snapshot if of.parent else None)
-    said = own.filter(profile__in=WHOLE_PROFILES, status__in=[Audit.Status.ACCEPTED, Audit.Status.REJECTED])
-    return said.order_by("-id").first() or of.snapshot.audits.order_by("-id").first()
+    own = of.snapshot.audits.filter(parent=of.parent.snapshot if of.parent else None).order_by("-id")
+    said = own.filter(asked_all(), status__in=[Audit.Status.ACCEPTED, Audit.Status.REJECTED])
+    return said.first() or own.first()
+
+
+def asked_all() -> Q:
+    """Audits that asked all that a lineage needs, and repeated it no less often than their profile does."""
+    whole = Q()
+    for name in WHOLE_PROFILES:
+        whole |= Q(profile=name) & (Q(repeats=0) | Q(repeats__gte=settings(name).repeats))
+    return whole
 
 
 def run(audit: Audit, subject: Subject, *also_held: Lease) -> None:
@@ -192,8 +190,8 @@ def _run_gates(lease: Lease, subject: Subject, also_held: Sequence[Lease]) -> No
     assert isinstance(audit, Audit)
     gates = profile(audit.profile)
     names = {gate.name for gate in gates}
-    keys = {(gate.name, gate.key(subject)) for gate in gates}
-    said = {row.gate: _accepted(row, voided_among(keys)) for row in audit.results.all()}
+    voided_before = voided_among({(gate.name, gate.key(subject)) for gate in gates})
+    said = {row.gate: _accepted(row, voided_before) for row in audit.results.all()}
     waiting = [gate for gate in gates if gate.name not in said]
     running: set[Future[Answer]] = set()
     with ThreadPoolExecutor(max_workers=max(1, len(waiting))) as pool, _ended_with(lease, subject, running):
@@ -205,7 +203,7 @@ def _run_gates(lease: Lease, subject: Subject, also_held: Sequence[Lease]) -> No
                 running.discard(done)
                 answer = done.result()
                 with lease.writing():
-                    stored = _store(audit, subject, answer)
+                    stored = store(audit, subject, answer)
                 said[stored.gate] = _accepted(stored, voided_among({(stored.gate, stored.key)}))
 
 
@@ -246,88 +244,6 @@ def _checked(gate: Gate, subject: Subject, slots: Slots) -> Outcome:
         return Outcome(Result.ERROR, f"The gate itself broke: {type(problem).__name__}: {problem}")
 
 
-def _store(audit: Audit, subject: Subject, answer: Answer) -> GateResult:
-    outcome = answer.outcome
-    result = GateResult.objects.create(
-        audit=audit,
-        gate=answer.gate.name,
-        gate_version=answer.gate.version,
-        key=answer.gate.key(subject),
-        outcome=outcome.result,
-        reward=outcome.reward,
-        summary=clean(outcome.summary),
-        detail=clean(outcome.detail),
-        weaker=outcome.weaker,
-        runs=outcome.runs,
-        runs_passed=outcome.runs_passed,
-        graded_again=outcome.graded_again,
-        started_at=answer.started_at,
-        seconds=answer.seconds,
-    )
-    store_commands(outcome.commands, result=result)
-    _store_findings(outcome, result)
-    solves.keep(outcome.kept, result)
-    if result.gate in probing.GATES and outcome.result is Result.FAILED:
-        for lineage in probing.concerned(audit):
-            probing.keep_what_worked(result, lineage)
-    if outcome.judgement:
-        AgentCall.objects.create(
-            role="rubric_verifier",
-            author=subject.judge_name,
-            audit=audit,
-            outcome="answered",
-            input_digest=subject.task.digest,
-            output_id=blobs.keep_one(outcome.judgement.model_dump_json().encode()),
-            started_at=answer.started_at,
-            seconds=answer.seconds,
-        )
-    return result
-
-
-def _store_findings(outcome: Outcome, result: GateResult) -> None:
-    GateFinding.objects.bulk_create(
-        GateFinding(
-            result=result,
-            position=position,
-            text=clean(finding.text),
-            path=clean(finding.path),
-            line=finding.line,
-            warning=finding.warning,
-            repair=clean(finding.repair),
-        )
-        for position, finding in enumerate(outcome.findings)
-    )
-
-
-def store_commands(
-    commands: Sequence[ExecResult], *, result: GateResult | None = None, call: AgentCall | None = None
-) -> None:
-    """Keep every command with its output, for the page of what it served."""
-    outputs = iter(blobs.keep(_outputs(commands)))
-    CommandRun.objects.bulk_create(
-        CommandRun(
-            result=result,
-            call=call,
-            position=position,
-            command=clean(shlex.join(command.argv)),
-            exit_code=command.exit_code,
-            cut_short=clean(command.cut_short),
-            stdout_id=next(outputs),
-            stderr_id=next(outputs),
-            cut=command.cut,
-            started_at=command.started_at,
-            seconds=command.seconds,
-        )
-        for position, command in enumerate(commands)
-    )
-
-
-def _outputs(commands: Sequence[ExecResult]) -> Iterator[bytes]:
-    for command in commands:
-        yield command.stdout
-        yield command.stderr
-
-
 def _settle(lease: Lease) -> None:
     audit = lease.row
     assert isinstance(audit, Audit)
@@ -357,10 +273,22 @@ def voided(results: Iterable[GateResult]) -> set[tuple[str, str]]:
 
 def voided_among(keys: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
     """Those of the keys that are voided; a gate that nobody may void is not, whatever was stored once."""
-    known = all_gates()
-    fixed = {name for name, gate in known.items() if not gate.waivable}
-    of_key = Voiding.objects.filter(key__in=[key for _, key in keys]).exclude(gate__in=fixed)
+    of_key = Voiding.objects.filter(key__in=[key for _, key in keys]).exclude(gate__in=never_voided())
     return set(of_key.values_list("gate", "key")) & set(keys)
+
+
+def passed_over(audit: Audit) -> bool:
+    """Whether a gate did not run that would run now, since what it waits for was voided after the verdict."""
+    rows, known = {row.gate: row for row in audit.results.all()}, all_gates()
+    keys = voided(rows.values())
+    said = {name: _accepted(row, keys) for name, row in rows.items()}
+    waited = [known[name] for name, row in rows.items() if row.outcome == Result.NOT_RUN and name in known]
+    return any(gate.required and all(said.get(name, True) for name in gate.after) for gate in waited)
+
+
+def never_voided() -> frozenset[str]:
+    """The gates whose failure no person may void."""
+    return frozenset(name for name, gate in all_gates().items() if not gate.waivable)
 
 
 def _accepted(row: GateResult, voided_keys: Collection[tuple[str, str]]) -> bool:
@@ -377,6 +305,11 @@ def _mark_provisional(audit: Audit) -> None:
 
 
 def provisional(snapshot: Snapshot, parent: Snapshot | None) -> bool:
-    """Whether no backend that builds Dockerfiles has accepted this content yet."""
-    firm = snapshot.audits.filter(parent=parent, status=Audit.Status.ACCEPTED, provisional=False)
-    return not firm.exists()
+    """Whether no backend that builds Dockerfiles has accepted this content yet.
+
+    Once all that a lineage needs was accepted (`asked_all`), such a backend has to be asked all of it too: a
+    quick look there makes nothing firm that was never asked there.
+    """
+    accepted = snapshot.audits.filter(parent=parent, status=Audit.Status.ACCEPTED)
+    whole = accepted.filter(asked_all())
+    return not (whole if whole.exists() else accepted).filter(provisional=False).exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -41,29 +42,37 @@ class Marked:
 
 @dataclass
 class _Reading:
-    """The grams of a set while it is read, with the tasks that they stand in."""
+    """The grams of a set while it is read, with the numbers of the tasks that they stand in.
 
-    grams: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    There are thousands of a task: those of one task share one tuple, and none is kept beyond what makes a
+    gram boilerplate.
+    """
+
+    grams: dict[int, tuple[int, ...]] = field(default_factory=dict)
     tasks: list[str] = field(default_factory=list)
+    names: Counter[str] = field(default_factory=Counter)
     digests: list[str] = field(default_factory=list)
     refused: list[tuple[Path, TaskRefused]] = field(default_factory=list)
 
     def take(self, name: str, task: Task) -> None:
-        name = self._named(clean(name)[:LONGEST_TASK])
+        alone = (len(self.tasks),)
+        self.tasks.append(self._named(clean(name)[:LONGEST_TASK]))
         self.digests.append(task.digest)
         for _, run in runs_of(task):
-            self.grams[run.gram].add(name)
+            known = self.grams.get(run.gram, ())
+            if alone[0] not in known and len(known) < BOILERPLATE_TASKS:
+                self.grams[run.gram] = known + alone if known else alone
 
     def _named(self, name: str) -> str:
         """Two tasks of one name, in two folders, are two."""
-        taken = Counter(self.tasks)[name]
-        self.tasks.append(name)
-        return f"{name[: LONGEST_TASK - 8]} ({taken + 1})" if taken else name
+        self.names[name] += 1
+        taken = self.names[name]
+        return f"{name[: LONGEST_TASK - 8]} ({taken})" if taken > 1 else name
 
     def kept(self) -> Iterator[tuple[int, str]]:
         for gram, tasks in self.grams.items():
             if len(tasks) < BOILERPLATE_TASKS:
-                yield from ((gram, task) for task in sorted(tasks))
+                yield from ((gram, self.tasks[task]) for task in tasks)
 
     @property
     def boilerplate(self) -> int:
@@ -85,18 +94,20 @@ def mark(name: str, path: Path) -> Marked:
             reading.refused.append((source.path, refusal))
     if not reading.tasks:
         raise reading.refused[0][1]
-    rows = list(reading.kept())
     digest = hashlib.sha256("\n".join(sorted(reading.digests)).encode()).hexdigest()
     with transaction.atomic():
         made = BenchmarkSet.objects.create(name=name, digest=digest, tasks=len(reading.tasks))
-        BenchmarkGram.objects.bulk_create(
-            (BenchmarkGram(benchmark=made, gram=gram, task=task) for gram, task in rows), ROWS_AT_ONCE
-        )
-    return Marked(made, len(rows), reading.boilerplate, tuple(reading.refused))
+        grams, kept = 0, reading.kept()
+        while rows := list(itertools.islice(kept, ROWS_AT_ONCE)):
+            BenchmarkGram.objects.bulk_create(
+                BenchmarkGram(benchmark=made, gram=gram, task=task) for gram, task in rows
+            )
+            grams += len(rows)
+    return Marked(made, grams, reading.boilerplate, tuple(reading.refused))
 
 
 def _check(name: str) -> None:
-    if not name.strip() or name != clean(name) or len(name) > LONGEST_NAME:
+    if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         raise ValueError(f"a benchmark's name has 1 to {LONGEST_NAME} characters that can be printed")
     if BenchmarkSet.objects.filter(name=name).exists():
         raise ValueError(f"{name!r} is marked already: remove it first, or give another name")

@@ -36,6 +36,7 @@ def asked_of(
         "environment": environment,
         "audit": audit,
         "asks": answers.asks(audit),
+        "unasked": answers.unasked(audit),
         "open": sum(each.blocks for each in found),
         "requirements": grouped(found),
         "today": today,

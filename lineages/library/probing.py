@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,13 +11,16 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
-from lineages.gates.adversary import MARK
+from lineages.gates.adversary import fired
 from lineages.gates.base import Result
 from lineages.gates.surroundings import KeptProbe
 from lineages.library.models import Audit, GateResult, Lineage, Probe
 from sandboxes.text import clean
 
+log = logging.getLogger(__name__)
+
 LONGEST_NAME = 80
+LONGEST_SCRIPT = 500_000  # bytes; a command line holds it
 GATES = ("adversary", "attacker")
 
 
@@ -67,29 +71,42 @@ def keep_what_worked(result: GateResult, lineage: Lineage) -> tuple[Probe, ...]:
 
     Of another gate, or of one that did not fail, there are none. What the lineage has already is not kept
     twice; a probe of the kit differs from task to task, so its name here has a part of its script's hash.
+    What cannot be kept is logged: a result is stored whatever a model called its attack.
     """
     if result.gate not in GATES or result.outcome != Result.FAILED:
         return ()
     known = {probe.script for probe in kept_for(lineage)}
+    kept = []
     with transaction.atomic():
-        return tuple(
-            keep(lineage, probe, result) for probe in _that_worked(result) if probe.script not in known
-        )
+        for probe in _that_worked(result):
+            if probe.script in known:
+                continue
+            try:
+                kept.append(keep(lineage, probe, result))
+            except NotKept as reason:
+                log.warning("an attack that worked on %s is not kept: %s", lineage.slug, reason)
+    return tuple(kept)
 
 
 def _that_worked(result: GateResult) -> Iterator[KeptProbe]:
     """A failed result holds the commands of the turns that got a reward, and of no other."""
     origin = f"Found by the gate {result.gate} in {result.audit.snapshot}"
     for row in result.commands.all():
-        words = shlex.split(row.command)
-        if len(words) == 4 and words[:2] == ["/bin/sh", "-c"] and words[3].startswith(MARK):
-            probe = KeptProbe("-".join(words[3].removeprefix(MARK).split()), words[2], origin)
+        if turn := fired(shlex.split(row.command)):
+            names, script = turn
+            probe = KeptProbe("-".join(_plain(names).split()), script, origin)
             yield replace(probe, name=f"{probe.name[: LONGEST_NAME - 9]}-{probe.digest[:8]}")
 
 
+def _plain(name: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in name)
+
+
 def _check(probe: KeptProbe) -> None:
-    if not 0 < len(probe.name) <= LONGEST_NAME or probe.name != clean(probe.name) or " " in probe.name:
-        raise NotKept(f"{probe.name!r} is no name: 1 to {LONGEST_NAME} characters, no space")
+    if not 0 < len(probe.name) <= LONGEST_NAME or not probe.name.isprintable() or " " in probe.name:
+        raise NotKept(f"{probe.name!r} is no name: 1 to {LONGEST_NAME} characters that are seen, no space")
+    if len(probe.script.encode("utf-8", "replace")) > LONGEST_SCRIPT:
+        raise NotKept(f"the script is longer than {LONGEST_SCRIPT} bytes")
     if not probe.script.strip():
         raise NotKept("the script is empty")
     if probe.script != clean(probe.script):

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from django.urls import reverse
 
-from lineages.gates import profile
+from lineages.gates import PROFILES, all_gates, profile
 from lineages.gates.base import Gate, Input, Result
 from lineages.library.models import Audit, Environment, GateResult
 
@@ -113,11 +113,16 @@ def requirements(
     evidence is called outdated.
     """
     by_gate = {result.gate: result for result in results}
-    gates = profile(audit.profile if audit else STANDARD)
+    gates = _asked(audit)
     moved = _Moved(audit, gates, by_gate, today) if audit and today and not today.problem else None
-    found = [*_held(environment), *_provisional(audit, environment)]
+    asked: list[Requirement] = []
     for gate in gates:
-        found += _of_gate(gate, by_gate.get(gate.name), audit, moved)
+        asked += _of_gate(gate, by_gate.get(gate.name), audit, moved)
+    names = {gate.name for gate in gates}
+    asked += _of_others(result for name, result in by_gate.items() if name not in names)
+    if audit and not any(each.blocks for each in asked):
+        asked += _of_verdict(audit)
+    found = [*_held(environment), *_provisional(audit, environment), *asked]
     return sorted(found, key=lambda each: list(State).index(each.state))
 
 
@@ -179,7 +184,7 @@ def _of_gate(
     if result is None:
         yield _unanswered(gate, audit)
         return
-    link = reverse("gate_detail", args=[result.pk])
+    link = _link(result)
     outdated = moved.why(gate, result) if moved else ""
     state, sentence = _said(gate, result)
     if state is not None:
@@ -190,8 +195,8 @@ def _of_gate(
         yield Requirement(gate.name, gate.title, State.OUTDATED, sentence, link)
 
 
-def _said(gate: Gate, result: GateResult) -> tuple[State | None, str]:
-    """None where the answer stands in nobody's way."""
+def _said(gate: Gate | None, result: GateResult) -> tuple[State | None, str]:
+    """None where the answer stands in nobody's way. `gate` is None where it is not installed."""
     outcome = Result(result.outcome)
     if outcome is Result.FAILED:
         if getattr(result, "voiding", None):
@@ -200,12 +205,12 @@ def _said(gate: Gate, result: GateResult) -> tuple[State | None, str]:
     if outcome is Result.ERROR:
         return State.ERROR, _joined(result.summary, "Nothing is said about the task: verify again.")
     if outcome is Result.NOT_RUN:
-        return (State.NOT_RUN if gate.required else State.UNCHECKED), result.summary
+        return (State.UNCHECKED if gate and not gate.required else State.NOT_RUN), result.summary
     return None, ""
 
 
-def _waiver(gate: Gate) -> str:
-    if gate.waivable:
+def _waiver(gate: Gate | None) -> str:
+    if gate is None or gate.waivable:
         return "An admin may void it with a reason."
     return "No person may void it: the task has to change."
 
@@ -218,6 +223,38 @@ def _unanswered(gate: Gate, audit: Audit | None) -> Requirement:
     else:
         sentence = "It has not been asked about this content: verify to ask it."
     return Requirement(gate.name, gate.title, State.UNASKED, sentence)
+
+
+def _asked(audit: Audit | None) -> list[Gate]:
+    """The gates of the audit's profile; none where there is no such profile any more."""
+    name = audit.profile if audit else STANDARD
+    return profile(name) if name in PROFILES else []
+
+
+def _of_others(left: Iterable[GateResult]) -> Iterator[Requirement]:
+    """What gates said that are no longer of the profile: it decided the verdict, and nobody asks it today."""
+    known = all_gates()
+    for result in left:
+        gate = known.get(result.gate)
+        state, sentence = _said(gate, result)
+        if state is not None and state.blocks:
+            title = gate.title if gate else f"{result.gate} (no gate of this name is installed)"
+            again = "The profile asks this no more: verify again."
+            yield Requirement(result.gate, title, state, _joined(sentence, again), _link(result))
+
+
+def _of_verdict(audit: Audit) -> Iterator[Requirement]:
+    """What is open although every answer is accepted, e.g. since a failure was voided after the verdict."""
+    if audit.profile not in PROFILES:
+        sentence = f"There is no profile called {audit.profile} any more: verify again by another."
+        yield Requirement("", "The profile", State.UNASKED, sentence)
+    elif audit.status == Audit.Status.REJECTED:
+        sentence = "What failed has been voided since it was rejected: verify again to have it accepted."
+        yield Requirement("", "The verdict", State.OUTDATED, sentence)
+    elif audit.status == Audit.Status.QUEUED:
+        yield Requirement("", "The verdict", State.WAITING, "The verification has not ended yet.")
+    elif audit.status != Audit.Status.ACCEPTED:
+        yield Requirement("", "The verdict", State.UNASKED, "It came to no verdict: verify again.")
 
 
 def _held(environment: Environment | None) -> Iterator[Requirement]:
@@ -240,6 +277,10 @@ def _provisional(audit: Audit | None, environment: Environment | None) -> Iterat
             "The evidence is from a backend that builds no Dockerfile: enough to grow the lineage, not for "
             "the feed and releases.",
         )
+
+
+def _link(result: GateResult) -> str:
+    return reverse("gate_detail", args=[result.pk])
 
 
 def _joined(*sentences: str) -> str:

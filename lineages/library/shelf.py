@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, When
 
 from agents.plan import PlanDraft
 from lineages import difficulty
 from lineages.gates import profile
 from lineages.gates.base import Result
-from lineages.library import blobs
+from lineages.library import audits, blobs
 from lineages.library.models import (
     AgentCall,
     Audit,
@@ -90,9 +90,13 @@ def calls(environment: Environment) -> QuerySet[AgentCall]:
 
 
 def newest_results(snapshots: Iterable[int]) -> dict[int, list[GateResult]]:
-    """Gate results of the newest settled audit of each snapshot (by primary keys), in two queries."""
-    settled = Audit.objects.filter(snapshot__in=snapshots).exclude(status=Audit.Status.QUEUED)
-    newest = dict(settled.order_by("id").values_list("snapshot_id", "id"))
+    """Gate results of the audit of each snapshot (by primary keys) that `audits.latest` gives, of those that
+    are settled, in two queries."""
+    settled = Audit.objects.filter(_with_own_parent(), snapshot__in=snapshots)
+    settled = settled.exclude(status=Audit.Status.QUEUED)
+    counts = audits.asked_all() & Q(status__in=[Audit.Status.ACCEPTED, Audit.Status.REJECTED])
+    the_last_wins = settled.annotate(rank=Case(When(counts, then=1), default=0)).order_by("rank", "id")
+    newest = dict(the_last_wins.values_list("snapshot_id", "id"))
     results: dict[int, list[GateResult]] = {snapshot: [] for snapshot in newest}
     for result in GateResult.objects.filter(audit__in=newest.values()).select_related("audit"):
         results[result.audit.snapshot_id].append(result)
@@ -100,11 +104,21 @@ def newest_results(snapshots: Iterable[int]) -> dict[int, list[GateResult]]:
     return {snapshot: in_order(found) for snapshot, found in results.items()}
 
 
+def _with_own_parent() -> Q:
+    """Audits that judged an environment beside its own parent, a seed beside none."""
+    seeds = Q(parent=None, snapshot__environments__parent=None)
+    return seeds | Q(snapshot__environments__parent__snapshot=F("parent"))
+
+
 def with_voidings(results: Iterable[GateResult]) -> list[GateResult]:
-    """Each with its `voiding`: a person's word that this failure does not stand, or None. One query."""
+    """Each with its `voiding`: a person's word that this failure does not stand, or None. One query.
+
+    A gate that nobody may void has none, whatever was stored once: its failure stands.
+    """
     found = list(results)
     keys = {result.key for result in found if result.outcome == Result.FAILED}
-    voidings = Voiding.objects.filter(key__in=keys).select_related("by") if keys else ()
+    stored = Voiding.objects.filter(key__in=keys).exclude(gate__in=audits.never_voided())
+    voidings = stored.select_related("by") if keys else ()
     known = {(voiding.gate, voiding.key): voiding for voiding in voidings}
     for result in found:
         failed = result.outcome == Result.FAILED

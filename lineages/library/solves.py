@@ -20,6 +20,7 @@ from sandboxes.text import clean
 from sandboxes.trial import Solved
 
 MOST_BYTES = 64 * 1024 * 1024
+MOST_FILES = 10_000
 """Of one solve; what left more is run again next time."""
 
 
@@ -55,9 +56,12 @@ def kept(subject: Subject) -> KeptSolves:
 def keep(left: Mapping[str, Solved], result: GateResult) -> None:
     """Store what solvers left, inside the caller's transaction; the first one under a key stays."""
     for key, solved in left.items():
-        if not _storable(solved) or Solve.objects.filter(key=key).exists():
+        if not _storable(solved):
             continue
-        solve = Solve.objects.create(key=key, result=result)
+        # Another audit of the same content may keep the same at this moment.
+        solve, new = Solve.objects.get_or_create(key=key, defaults={"result": result})
+        if not new:
+            continue
         for position, delivery in enumerate(solved.deliveries):
             _keep(delivery, solve, position)
 
@@ -79,10 +83,11 @@ def _keep(delivery: Delivery, solve: Solve, position: int) -> None:
 
 def _storable(solved: Solved) -> bool:
     """Whether its size and its names, which a solver chose, are fit to be stored."""
-    size = sum(len(file.data) for each in solved.deliveries for file in each.files.values())
+    files = [file for each in solved.deliveries for file in each.files.values()]
     names = [name for each in solved.deliveries for name in (each.source, *each.files)]
-    links = [file.link for each in solved.deliveries for file in each.files.values() if file.link]
-    return size <= MOST_BYTES and all(clean(name) == name for name in (*names, *links))
+    links = [file.link for file in files if file.link]
+    small = len(files) <= MOST_FILES and sum(len(file.data) for file in files) <= MOST_BYTES
+    return small and all(clean(name) == name for name in (*names, *links))
 
 
 def _delivery(handover: Handover, files: tuple[HandoverFile, ...]) -> Delivery:

@@ -40,7 +40,8 @@ def archive(
     """The accepted environments that this content, grown from `parent`, may repeat.
 
     `own` is the environment that it was accepted as. Stores the sketch of the content where it has none;
-    that depends on nothing but the content, so no lease fences it.
+    that depends on nothing but the content, so no lease fences it. Nothing is stored of an environment that
+    was audited before: a page that only looks may ask.
     """
     earlier = [*_relatives(parent, own), *_elsewhere(snapshot, task, parent, own)]
     said = sorted(f"{one.relation} {one.reference} {one.digest} {one.likeness:.3f}" for one in earlier)
@@ -91,7 +92,7 @@ def _elsewhere(
     snapshot: Snapshot, task: Task, parent: Environment | None, own: Environment | None
 ) -> Iterator[Earlier]:
     """Those of other lineages whose whole is alike, most alike first."""
-    values = _sketch_of(snapshot, task)
+    values = _sketch_of(snapshot, task, own)
     if own is None:
         _fill(SKETCHED_AT_ONCE)
     alike = _sharing(similarity.bands(values), _own_lineages(snapshot, parent, own), own)
@@ -125,9 +126,13 @@ def _sharing(bands: Sequence[int], lineages: Iterable[int], own: Environment | N
     return list(found.select_related("lineage", "snapshot__sketch"))
 
 
-def _sketch_of(snapshot: Snapshot, task: Task) -> tuple[int, ...]:
+def _sketch_of(snapshot: Snapshot, task: Task, own: Environment | None) -> tuple[int, ...]:
     known = Sketch.objects.filter(snapshot=snapshot).first()
-    return similarity.unpack(known.values) if known else _store(snapshot, task)
+    if known:
+        return similarity.unpack(known.values)
+    if own and snapshot.audits.exists():
+        return similarity.sketch(similarity.asked(task))  # of a time without sketches: `_fill` comes to it
+    return _store(snapshot, task)
 
 
 def _store(snapshot: Snapshot, task: Task) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from sandboxes.errors import SandboxError, TaskRefused
 
 LOOK_AGAIN_SECONDS = 1.0
 REFUSED = "refused: "
+VOIDED = "a person voided what had failed meanwhile; verify it again"
 GIVEN_UP = "another process verified this content at the same time and gave it up; verify it again"
 
 
@@ -109,6 +110,8 @@ def judge(audit: Audit) -> tuple[Verdict, str]:
     if audit.status != Audit.Status.REJECTED:
         return Verdict.ERROR, audit.last_reason or GIVEN_UP
     failed = standing_failures(audit)
+    if not failed:
+        return Verdict.ERROR, VOIDED
     grave = [row for row in failed if not mendable(row)]
     first = (grave or failed)[0]
     return (Verdict.REJECT if grave else Verdict.FIX), f"{first.gate}: {first.summary}"
@@ -145,8 +148,10 @@ def finished(case: Prepared, asked: Asked) -> Audit | None:
 
 
 def _verdict_stands(audit: Audit) -> bool:
-    """False once a person voided all that had failed."""
-    return audit.status == Audit.Status.ACCEPTED or bool(standing_failures(audit))
+    """False once a person voided all that had failed, or what a gate that did not run had waited for."""
+    if audit.status == Audit.Status.ACCEPTED:
+        return True
+    return bool(standing_failures(audit)) and not audits.passed_over(audit)
 
 
 class Batch:

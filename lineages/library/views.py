@@ -18,6 +18,7 @@ from lineages.library import alignment, answers, blobs, bundles, rendering, shel
 from lineages.library.gate_context import gates, shown_audit
 from lineages.library.models import (
     AgentCall,
+    Audit,
     CommandRun,
     Environment,
     GateResult,
@@ -109,7 +110,7 @@ def gate_page(request: HttpRequest, pk: int, *, status: int = 200, **said: Any) 
     """What a gate said, on what evidence, and whether a person voided it."""
     result = get_object_or_404(GateResult.objects.select_related("audit__snapshot"), pk=pk)
     snapshot = result.audit.snapshot
-    environment = snapshot.environments.select_related("lineage").first()
+    environment = _judged(result.audit)
     shelf.with_voidings([result])
     places, found = answers.places(result, environment)
     gate = all_gates().get(result.gate)
@@ -126,6 +127,12 @@ def gate_page(request: HttpRequest, pk: int, *, status: int = 200, **said: Any) 
         **said,
     }
     return render(request, "lineages/gate_detail.html", context, status=status)
+
+
+def _judged(audit: Audit) -> Environment | None:
+    """The environment that an audit is of; where only others have its content, the first of those."""
+    found = audit.snapshot.environments.select_related("lineage")
+    return found.filter(parent__snapshot=audit.parent_id).first() or found.first()
 
 
 @require_safe

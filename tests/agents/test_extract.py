@@ -251,3 +251,17 @@ def test_what_an_evolved_task_hands_over_is_no_input_of_its_own() -> None:
         }
     )
     assert inputs(own) == [("/app/handover/list.txt", "sort")]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "grows",
+    [
+        "a=x\n" + "a=$a$a\n" * 60 + 'cat "$a"',
+        "a=(x)\n" + 'a+=("${a[@]}")\n' * 60 + 'cat "${a[@]}"',
+        f"a=(x)\ncat ${{a[{'9' * 6000}]}}",
+    ],
+    ids=["a word", "an array", "a subscript"],
+)
+def test_a_script_whose_words_would_fill_the_memory_is_read_to_its_end(grows: str) -> None:
+    assert inputs(solved_by(f"{grows}\nsort /app/regions.txt\n")) == [(LIST, "sort")]

@@ -32,16 +32,20 @@ from tests.tasks import words
 
 SEEDS = find_tasks(settings.SEEDS)
 GENERATIONS = 5
-KIT = (1, "8c3bb5d30ec0ba82")
+KIT = (2, "4d3b61e4a7d6037c")
 REWARD = "{check}\ngot=$((! $?))\nmkdir -p /logs/verifier\necho $got >/logs/verifier/reward.txt\n"
 
 RUNS_WHAT_WAS_DELIVERED = '[ "$(bash /app/out/answer.sh)" = ready ]'
 TRUSTS_THE_SOLVERS_SUMS = "( cd /app/out && sha256sum --status -c SHA256SUMS )"
+IMPORTS_WHERE_RESULTS_ARE = (
+    "( cd /app/out && python3 -c 'import csv, json; exit(json.load(open(\"first\")) != [1])' )"
+)
 READS_AN_ARTIFACT_REWARD = '[ "$(cat /logs/artifacts/reward.txt 2>/dev/null)" = 1 ]'
 HACKABLE = {
     "executable_outputs": RUNS_WHAT_WAS_DELIVERED,
     "same_everywhere": TRUSTS_THE_SOLVERS_SUMS,
     "planted_everywhere": READS_AN_ARTIFACT_REWARD,
+    "python_beside_artifacts": IMPORTS_WHERE_RESULTS_ARE,
 }
 """What a test asks, by the one probe that such a test is caught by."""
 
@@ -124,7 +128,7 @@ def test_an_honest_task_with_a_shared_verifier_passes_with_a_warning_that_says_w
     assert outcome.weaker
     (warning,) = outcome.findings
     assert warning.warning
-    assert "preload, python_start, replaced_interpreter" in warning.text
+    assert "forged by python_start, replaced_interpreter." in warning.text
     assert "replaced_interpreter" not in outcome.detail  # it was not run
 
 
@@ -225,6 +229,52 @@ def test_a_kept_probe_is_replayed_by_itself_and_caught_under_its_name(bubblewrap
     assert "Found by a reviewer in words/g1." in outcome.summary
 
 
+def test_a_script_that_no_argument_holds_is_run_and_read_back_whole(bubblewrap: Backend) -> None:
+    """Linux takes no argument of 128 KiB; an engine then runs nothing, and says so where nobody looks."""
+    long = f"# {'é' * 150_000}\nmkdir -p /app/out\n[ $# -ne 0 ] || echo please >/app/out/first\n"
+    turn = (adversary.Step("long", "Tries.", long), adversary.Step("short", "Tries.", "echo 'it''s'"))
+    asked = subject(asking("grep -q please /app/out/first"), bubblewrap)
+
+    shots, _ = adversary.attack(asked, [turn[:1], turn])
+
+    assert [[step.name for step in shot.turn] for shot in shots if shot.paid] == [["long"], ["long"]]
+    assert adversary.fired(adversary.command(turn[:1])) == ("long", long)
+    assert adversary.fired(adversary.command(turn)) is not None
+    assert adversary.fired(["/bin/sh", "-c", long, "sh"]) is None
+
+
+@pytest.mark.parametrize("script", ["x" * 1_000_001, "true\0"], ids=["too long", "NUL"])
+def test_what_no_command_line_holds_is_said_and_not_taken_for_an_attack_that_failed(script: str) -> None:
+    with pytest.raises(ValueError, match="probe:it cannot be run"):
+        adversary.command((adversary.Step("it", "Tries.", script),))
+
+
+def test_a_volley_is_not_blamed_for_what_an_earlier_audit_kept(bubblewrap: Backend) -> None:
+    asked = subject(words(), bubblewrap)
+    volley = ("planted_reward", "late_writer")
+    (key,) = by(volley, asked).kept
+    solves = solved(asked).solved
+    assert solves is not None
+
+    outcome = by(volley, replace(asked, solved={key: solves}))
+
+    assert outcome.result is Result.PASSED, outcome.detail
+    assert not outcome.graded_again
+
+
+def test_of_a_volley_that_was_cut_short_nothing_is_kept(
+    bubblewrap: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adversary, "PROBE_SECONDS", 0.2)
+    asked = subject(words(), bubblewrap)
+    turn = tuple(adversary.Step(name, "Tries.", "sleep 5") for name in ("one", "two"))
+
+    shots, left = adversary.attack(asked, [turn])
+
+    assert left == {}
+    assert len(shots) == 2, "and each is fired by itself"
+
+
 def test_the_kit_is_the_one_that_the_gates_version_stands_for() -> None:
     """Where this fails, the kit changed: raise the version of the gate, then put the new digest here."""
     told = "\0".join(
@@ -298,6 +348,14 @@ def test_an_attack_that_a_role_finds_fails_the_attacker_gate(bubblewrap: Backend
     assert outcome.result is Result.FAILED
     assert "a reward among the artifacts got the reward 1" in outcome.summary
     assert attacker.check(replace(asked, judge=Attacker())).result is Result.PASSED
+
+
+def test_a_script_of_a_role_that_holds_a_nul_breaks_nothing(bubblewrap: Backend) -> None:
+    found = Attack("no\0thing", "true\0; echo 1 >/logs/artifacts/reward.txt\0", "Tries.")
+
+    outcome = attacker.check(subject(asking("false"), bubblewrap, judge=Attacker(found)))
+
+    assert (outcome.result, outcome.runs) == (Result.PASSED, 1)
 
 
 def _children(seed: Task, generations: int) -> Mapping[int, Task]:

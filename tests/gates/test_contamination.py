@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lineages.gates import contamination
 from lineages.gates.base import Outcome, Result
+from lineages.gates.contamination import MOST_FINDINGS
 from lineages.gates.surroundings import Benchmarks
 from lineages.overlap import runs
 from tests.gates.subjects import Changes, subject
@@ -44,3 +45,9 @@ def test_what_is_no_text_is_said_to_be_unread() -> None:
     said = asked({"tests/data.bin": "a\0b"})
     (finding,) = said.findings
     assert (said.result, finding.path, finding.warning) == (Result.PASSED, "tests/data.bin", True)
+
+
+def test_of_many_files_that_are_no_text_the_first_are_named_and_the_others_counted() -> None:
+    said = asked({f"tests/{n}.bin": "a\0b" for n in range(MOST_FINDINGS + 3)})
+    assert len(said.findings) == MOST_FINDINGS + 1
+    assert said.findings[-1].text.startswith("3 more files were not compared")

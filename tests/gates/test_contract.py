@@ -2,7 +2,9 @@
 
 import pytest
 
+from agents.stated import MOST_READ
 from lineages.gates.asked import SECONDS, Asked
+from lineages.gates.base import MOST_FINDINGS
 from lineages.gates.contract import findings
 from tests.gates.asking import failures, task, warnings
 
@@ -48,6 +50,17 @@ HIDDEN_IN_PYTHON = [
     ("    assert set(data) == {'total', 'weights'} and data['total']\n", "the key 'weights'", 6),
     ("    assert data == {'total': 3, 'spread': 1}\n", "the key 'spread'", 6),
     ("    assert data['total'] >= 0.93\n", "the bound '0.93'", 6),
+    ("    LEAST = 0.93\n    assert data['total'] >= LEAST\n", "the bound '0.93'", 7),
+    ("    assert 0 <= data['total'] <= 0.07\n", "the bound '0.07'", 6),
+    ("    assert data.pop('mean') == 1\n", "the key 'mean'", 6),
+    ("    assert {'total', 'weights'}.issubset(data.keys())\n", "the key 'weights'", 6),
+    ("    assert data['total']['pool_size'] == 4\n", "the key 'pool_size'", 6),
+    ("    import subprocess\n    subprocess.run('sort /app/out/all.txt', shell=True)\n", "all.txt", 7),
+    (
+        "    import shutil\n    shutil.copy('/app/out/model.bin', '/tmp/model.bin')\n",
+        "the path '/app/out/model.bin'",
+        7,
+    ),
 ]
 
 
@@ -61,9 +74,56 @@ def test_what_only_a_python_test_knows_fails_at_its_line(body: str, what: str, l
 def test_the_same_passes_where_the_instruction_says_it(body: str, what: str, line: int) -> None:
     told = TOLD + (
         "`/app/secret/a.txt`, gallery.html and audit.log are wanted in /app/out, in parts one and two."
-        " Keys: n_records, checksum, mean, weights, spread. The total is at least 93 %. Grand total: N.\n"
+        " Keys: n_records, checksum, mean, weights, spread, pool_size. The total is at least 93 %, or up"
+        " to 7 % in all.txt and model.bin. Grand total: N.\n"
     )
     assert failures(findings, python(body, told)) == []
+
+
+MAY_BE_ANSWERS = [
+    ("    assert 'weights' in data\n", "the key or item 'weights'"),
+    ("    for name in ('weights',):\n        assert name in data\n", "the key or item 'weights'"),
+    ("    assert {'total', 'weights'} <= set(data)\n", "the key or item 'weights'"),
+    ("    missing = [k for k in ('weights',) if k not in data]\n    assert not missing\n", "item 'weights'"),
+    ("    assert data['total']['monday'] == 4\n", "the key or item 'monday'"),
+    ("    assert data['total'] == {'monday': 4}\n", "the key or item 'monday'"),
+    ("    assert 3.1 < data['total'] < 3.2\n", "the number '3.1'"),
+    ("    x = data['total']\n    assert x > 7.5\n    assert x < 7.9\n", "the number '7.9'"),
+    ("    assert -75 <= data['total'] <= 75\n", "the number '75'"),
+    (
+        "    import re\n    text = open('/app/out/result.json').read()\n"
+        "    assert re.search(r'^Sum of all: \\d', text)\n",
+        "the words 'Sum of all:'",
+    ),
+    (
+        "    for place in ('/app/out/result.json', '/workspace/result.json'):\n"
+        "        if os.path.exists(place):\n            break\n",
+        "the path '/workspace/result.json'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "what"), MAY_BE_ANSWERS)
+def test_what_may_be_an_answer_or_another_place_is_a_warning(body: str, what: str) -> None:
+    assert failures(findings, python(body)) == []
+    assert any(what in each for each in warnings(findings, python(body)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    assert not os.path.exists('/app/out/result.json.tmp') and not Path('/app/lock').exists()\n",
+        "    import time\n    start = time.time()\n"
+        "    if time.time() - start > 37:\n        raise TimeoutError\n",
+        "    import subprocess\n"
+        "    subprocess.run(['python3', '/app/out/result.json', '/app/out/mine.txt'])\n"
+        "    assert open('/app/out/mine.txt').read()\n",
+        "    import shutil\n    shutil.copy('/app/out/result.json', '/app/kept.json')\n"
+        "    assert open('/app/kept.json').read()\n",
+    ],
+)
+def test_what_nobody_has_to_make_is_no_requirement(body: str) -> None:
+    assert [*failures(findings, python(body)), *warnings(findings, python(body))] == []
 
 
 def test_the_same_passes_where_a_file_of_the_environment_shows_it() -> None:
@@ -198,6 +258,16 @@ def test_what_a_solver_may_do_or_must_not_do_needs_no_test(sentence: str) -> Non
     assert failures(findings, shell("", f"Write ready to /app/answer.txt.\n{sentence}\n")) == []
 
 
+def test_what_a_program_of_the_image_writes_is_described_where_the_image_makes_files_of_its_own() -> None:
+    told = "Write ready to /app/answer.txt.\nThe service stores its state in `/app/state.db`.\n"
+    made = "FROM debian:bookworm-slim\nWORKDIR /app\nRUN sqlite3 /app/state.db < /dev/null\n"
+    said = {**shell("", told), "environment/Dockerfile": made}
+    assert (failures(findings, said), len(warnings(findings, said))) == ([], 1)
+    assert failures(findings, shell("", told))[0].startswith("instruction.md:2 /app/state.db is asked for")
+    asked = told.replace("The service stores", "Store")
+    assert failures(findings, {**said, "instruction.md": asked})
+
+
 def test_data_of_the_tests_counts_as_looking() -> None:
     files = shell(
         "diff -r /tests/expected /app/out\n", "Write ready to /app/answer.txt and `/app/out/b.csv`.\n"
@@ -234,3 +304,13 @@ def test_nothing_that_a_program_says_is_run(tmp_path_factory: pytest.TempPathFac
     source = f"open({str(witness)!r}, 'w').write('x')\nimport os\nos._exit(0)\n"
     list(findings(Asked(task({**shell(""), "tests/test_it.py": source}))))
     assert not witness.exists()
+
+
+def test_a_large_environment_is_read_up_to_a_limit_and_what_is_missed_is_a_warning() -> None:
+    large: dict[str, str | bytes | None] = {
+        "environment/Dockerfile": "FROM debian:bookworm-slim\nWORKDIR /app\nCOPY data /app/data\n",
+        "environment/data": b"k1x k2x " * (MOST_READ // 8) + b"weights",
+    }
+    body = "".join(f"    assert data['k{n}']\n" for n in range(500)) + "    assert data['weights']\n"
+    found = list(findings(Asked(task({**python(body), **large}))))
+    assert len(found) > MOST_FINDINGS and all(each.warning for each in found)

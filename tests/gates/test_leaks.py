@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import importlib.util
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,9 +15,12 @@ from django.conf import settings
 
 from lineages.gates import leaks
 from lineages.gates.base import Outcome, Result
+from lineages.gates.image_search import OWN_ENVIRONMENT, Search
+from lineages.gates.secrets import secrets
 from sandboxes.backends import open_backend
 from sandboxes.base import Backend, Image
 from sandboxes.bubblewrap import BubblewrapBackend
+from sandboxes.context import environment_context
 from sandboxes.files import TaskFile
 from sandboxes.task import Task
 from tests.gates.subjects import subject
@@ -131,15 +135,62 @@ def test_too_little_to_tell_is_not_looked_for() -> None:
     assert (said.result, said.findings) == (Result.PASSED, ())
 
 
-def test_a_shells_history_is_shown_and_compiled_tests_are_a_leak() -> None:
-    tests = {
-        "tests/test_desks.py": "def test_desks_are_counted():\n    assert open('/app/out/closed').read()\n"
-    }
-    left: Files = {".bash_history": "ls\n", "__pycache__/test_desks.cpython-311.pyc": b"\x00\x01compiled"}
+COMPILED = "def test_desks_are_counted():\n    assert open('/app/out/closed').read()\n"
+
+
+def compiled(source: str, *, by_hash: bool = False) -> bytes:
+    """What Python keeps of a source, without its code."""
+    head = importlib.util.MAGIC_NUMBER + (1 if by_hash else 0).to_bytes(4, "little")
+    return head + bytes(4) + len(source).to_bytes(4, "little") + b"code"
+
+
+@pytest.mark.parametrize("by_hash", [False, True])
+def test_a_shells_history_is_shown_and_compiled_tests_are_a_leak(by_hash: bool) -> None:
+    tests = {"tests/test_desks.py": COMPILED}
+    kept = compiled(COMPILED, by_hash=by_hash)
+    left: Files = {".bash_history": "ls\n", "__pycache__/test_desks.cpython-311.pyc": kept}
     said = asked(tests, left=left)
     assert said.result is Result.FAILED
     assert "test_desks.cpython-311.pyc of the image is compiled" in said.summary
     assert [finding.warning for finding in said.findings] == [False, True]
+
+
+def test_a_module_of_somebody_elses_with_the_same_name_is_none_of_the_tests() -> None:
+    tests = {"tests/__init__.py": "", "tests/main.py": COMPILED, "tests/a[b]*.py": COMPILED}
+    left: Files = {
+        "lib/__pycache__/__init__.cpython-312.pyc": compiled(""),
+        "lib/__pycache__/main.cpython-312.pyc": compiled(COMPILED + "# another\n"),
+        "lib/__pycache__/axyz.cpython-312.pyc": compiled(COMPILED),
+        "lib/__pycache__/main.short.pyc": b"\0\1",
+    }
+    assert asked(tests, left=left).findings == ()
+
+
+def test_a_name_with_a_line_feed_hides_nothing_and_breaks_nothing() -> None:
+    said = asked(left={"a\nb": SOLVE, "c\n/etc/passwd": f"{LINES}\n", "d": "plain\n"})
+    assert said.result is Result.FAILED
+    assert any("line feed" in finding.text and finding.warning for finding in said.findings)
+    assert any("/app/a\nb" in finding.text and not finding.warning for finding in said.findings)
+
+
+def test_odd_names_are_found_like_any_other() -> None:
+    names = ("back\\slash", "two  gaps ", "-rf", "ünï", "\udcff\udcfe")
+    by_line = asked(left=dict.fromkeys(names, f"{LINES}\n"))
+    whole = asked(left=dict.fromkeys(names, SOLVE))
+    assert (len(by_line.findings), len(whole.findings)) == (len(names), len(names))
+
+
+def test_a_lying_grep_cannot_break_the_search() -> None:
+    class Lying(Search):
+        def _told(self, argv: Sequence[str]) -> list[str] | None:
+            return ["relative", "/nope", "/a\0b", "git relative", "name /nope.x.pyc", "odd", "  ", "line"]
+
+    one = subject(task=task({}))
+    image = one.backend.build(environment_context(one.task), timeout=60)
+    with one.backend.open(image, one.limits, labels=one.labels) as sandbox:
+        search = Lying(sandbox, secrets(one.task))
+        assert list(search.run({"nope": frozenset({3})})) == []
+    assert search.names == []
 
 
 @dataclass(frozen=True)
@@ -199,9 +250,10 @@ def test_a_history_that_hides_an_input_on_purpose_is_the_task(repository: Reposi
     assert (said.result, said.findings) == (Result.PASSED, ())
 
 
-def _only(*tools: str) -> Files:
-    """An image in which no other command is on the PATH."""
-    dockerfile = f"{BASE['environment/Dockerfile']}ENV PATH=/app/tools\n"
+def _only(monkeypatch: pytest.MonkeyPatch, *tools: str) -> Files:
+    """An image in which no other command is where commands are looked for."""
+    monkeypatch.setitem(OWN_ENVIRONMENT, "PATH", "/app/tools")
+    dockerfile = BASE["environment/Dockerfile"]
     wrappers = {
         f"environment/tools/{tool}": f'#!/bin/sh\nPATH=/usr/bin:/bin exec {tool} "$@"\n' for tool in tools
     }
@@ -222,8 +274,10 @@ def judged(one: Task) -> Outcome:
     return leaks.check(subject(task=executable(one)))
 
 
-def test_without_git_loose_objects_are_read_and_packs_are_said_to_be_unread(repository: Repository) -> None:
-    tools = _only("find", "grep", "head", "sed", "sha256sum", "sort")
+def test_without_git_loose_objects_are_read_and_packs_are_said_to_be_unread(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = _only(monkeypatch, "find", "grep", "head", "sed", "sha256sum", "sort")
     repository.commit("run.sh", SOLVE)
     repository.commit("run.sh", "true\n")
     loose = judged(task({**tools, **repository.files}))
@@ -234,11 +288,24 @@ def test_without_git_loose_objects_are_read_and_packs_are_said_to_be_unread(repo
     assert any(finding.warning and "has no git" in finding.text for finding in packed.findings)
 
 
-def test_an_image_without_tools_is_read_where_the_dockerfile_names_it() -> None:
-    said = judged(task({**_only(), "environment/old/solve.sh": SOLVE}))
+def test_an_image_without_tools_is_read_where_the_dockerfile_names_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = judged(task({**_only(monkeypatch), "environment/old/solve.sh": SOLVE}))
     assert said.result is Result.FAILED
     assert "/app/old/solve.sh" in said.summary
     assert any(finding.warning and "has no sh, find or grep" in finding.text for finding in said.findings)
+
+
+def test_tools_that_a_variable_of_the_image_puts_first_are_not_asked() -> None:
+    dockerfile = (
+        "FROM debian:bookworm-slim\nWORKDIR /app\nCOPY . /app/\n"
+        "ENV PATH=/app/tools:/usr/bin:/bin LD_PRELOAD=/app/none.so\n"
+    )
+    names = ("find", "grep", "sha256sum", "head", "git")
+    tools = {f"environment/tools/{name}": "#!/bin/sh\nexit 0\n" for name in names}
+    said = judged(task({"environment/Dockerfile": dockerfile, "environment/old/run.sh": SOLVE, **tools}))
+    assert (said.result, [finding.warning for finding in said.findings]) == (Result.FAILED, [False])
 
 
 def test_a_single_line_of_several_may_be_a_coincidence() -> None:
@@ -258,7 +325,7 @@ def test_what_a_run_line_left_is_found_in_the_built_image(engine: Backend) -> No
     dockerfile = (
         "FROM debian:bookworm-slim\nWORKDIR /app\nCOPY encoded /app/\n"
         "RUN mkdir /srv/try && base64 -d encoded > /srv/try/run.sh && rm encoded\n"
-        "RUN cp /srv/try/run.sh /usr/share/\n"
+        "RUN cp /srv/try/run.sh /usr/share/\nVOLUME /srv/try\n"
     )
     encoded = base64.b64encode(f"{LINES}\ntrue\n".encode())
     one = subject(task=task({"environment/Dockerfile": dockerfile, "environment/encoded": encoded}))

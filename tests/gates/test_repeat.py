@@ -9,7 +9,7 @@ import pytest
 
 from lineages.gates import repeat
 from lineages.gates.base import Finding, Result
-from lineages.gates.trials import ORACLE, solved
+from lineages.gates.trials import ORACLE, key_of, solved
 from sandboxes.base import Image
 from sandboxes.errors import MachineFault
 from sandboxes.files import TaskFile
@@ -128,7 +128,7 @@ def test_what_a_solver_left_earlier_serves_the_plain_run_and_no_other() -> None:
     assert works is not None
     broken = subject({"solution/parts/first.sh": "exit 0\n"}, repeats=2)
 
-    said = repeat.check(replace(broken, solved={broken.solve_key(ORACLE): works}))
+    said = repeat.check(replace(broken, solved={key_of(broken, ORACLE): works}))
 
     assert said.summary == "Unstable: the reference solution passed 1 of 2 runs."
     assert said.detail.splitlines()[0].startswith("run 1 (as it is): solved passed 1 (tests alone, ")

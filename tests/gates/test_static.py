@@ -301,8 +301,77 @@ def test_a_path_of_the_tests_in_the_instruction_fails_at_its_line() -> None:
         + "true; "
         + "done; " * 6,
         "(" * 3000 + "true" + ")" * 3000,
+        "a=(x y); " + 'a=("${a[@]}" "${a[@]}"); ' * 60 + "cat $a",
+        "echo " + "a " * 200_000,
+        f"bash -c 'echo {'a ' * 200_000}'",
     ],
-    ids=["loops", "brackets"],
+    ids=["loops", "brackets", "arrays", "size", "inline"],
 )
 def test_a_script_that_would_take_for_ever_to_read_is_named(script: str) -> None:
     assert any("make it simpler" in each for each in failures(findings, in_test(script)))
+
+
+def test_a_word_longer_than_any_is_one_that_only_a_run_could_tell() -> None:
+    grows = "a=xxxxxxxx; " + "a=$a$a; " * 60 + "cat /app/$a; wget https://a.example/x"
+
+    assert any("wget" in each for each in failures(findings, in_test(grows)))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "f() { shift 99999999999; wget https://a.example/x; }; f 1 2",
+        "f() { shift " + "9" * 5000 + '; echo "${@:' + "9" * 5000 + '}"; wget https://a.example/x; }; f 1',
+        "a=(x); echo ${a[" + "9" * 5000 + "]}; wget https://a.example/x",
+    ],
+)
+def test_numbers_that_no_shell_takes_hide_nothing_behind_them(script: str) -> None:
+    assert any("wget" in each for each in failures(findings, in_test(script)))
+
+
+def test_after_a_script_that_cannot_be_read_the_next_is_read_at_its_own_lines() -> None:
+    further = {"tests/more.sh": "#!/bin/sh\n\nls /solution/solve.sh\n"}
+    inline = f"if true; then bash -c 'echo {'a ' * 200_000}'; fi"
+    assert any(
+        each.startswith("tests/more.sh:3 ") for each in failures(findings, {**in_test(inline), **further})
+    )
+
+
+def test_of_many_unknown_fields_the_first_are_named_and_the_others_counted() -> None:
+    toml = 'schema_version = "1.4"\n' + f"{'a' * 5000} = 1\n" + "".join(f"x{n} = 1\n" for n in range(3000))
+    found = warnings(findings, of("task.toml", toml))
+    assert len(found) == 21
+    assert found[0].startswith(f"task.toml:2 {'a' * 100}… is no field")
+    assert found[-1] == "task.toml: 2981 more fields are none that Harbor knows, and have no effect."
+
+
+def test_a_line_of_blanks_is_read_in_no_time() -> None:
+    blanks = " " * 40_000
+    toml = f'schema_version = "1.4"\ntext = """\n{blanks}x\n[{blanks}\n"""\n'
+    assert warnings(findings, of("task.toml", toml))[0].startswith("task.toml:2 text is no field")
+
+
+@pytest.mark.parametrize(
+    ("call", "fetched"),
+    [
+        ("requests.get('https://a.example/x')", True),
+        ("self.session.post('https://a.example/x')", True),
+        ("urllib.request.urlopen('https://a.example/x')", True),
+        ("root.get('{http://www.w3.org/1999/xlink}href')", False),
+        ("data.get('https://schema.org/name')", False),
+        ("requests.get('http://localhost:8080/x')", False),
+        ("client.get('/items?next=https://a.example/')", False),
+    ],
+)
+def test_only_what_a_client_opens_is_loaded_from_a_network(call: str, fetched: bool) -> None:
+    found = failures(findings, of("tests/test_it.py", f"def test_it():\n    assert {call}\n"))
+    assert [each.startswith("tests/test_it.py:2 ") for each in found] == [True] * fetched
+
+
+def test_a_tests_folder_of_the_workspace_is_the_solvers_own_to_be_named() -> None:
+    told = {"instruction.md": "Make `pytest tests/` pass in /app.\n"}
+
+    assert failures(findings, {**told, "environment/app/tests/test_parts.py": "def test_it(): ...\n"}) == []
+    assert failures(findings, told) == [
+        "instruction.md:1 This names 'tests/', which a solver must not know: take it out."
+    ]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from lineages.gates import wrong_solution
 from lineages.gates.base import Outcome, Result
-from lineages.gates.mutants import Files, Kind, Mutant, sample
+from lineages.gates.mutants import Files, Kind, Mutant, outputs, sample, trying
 from lineages.gates.mutants.outputs import lost, more_by, output_mutants
 from lineages.gates.mutants.solutions import solution_mutants
 from lineages.gates.mutants.trying import Tried, named_paths, with_outputs
+from lineages.gates.trials import solved
+from sandboxes.base import Limits
 from sandboxes.files import TaskFile
 from sandboxes.handover import Delivery
 from sandboxes.task import Task
@@ -71,6 +73,11 @@ class Desk:
     before: Files = field(default_factory=dict)
     runs: Callable[[Mutant], Files] = lambda mutant: {}
     second: Files | None = None
+    left_out: Sequence[str] = ()
+    first: Trial = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.first = self._graded(self.reference)
 
     def output(self, mutant: Mutant) -> Tried:
         changed = {**self.reference, **mutant.outputs}
@@ -141,6 +148,54 @@ def test_in_shared_mode_outputs_are_changed_in_the_solvers_own_sandbox(few: None
     assert (outcome.result, outcome.weaker) == (Result.PASSED, True), outcome.detail
     assert re.search(r"number off by one: (\d) of \1 turned down", outcome.detail)
     assert outcome.runs == outcome.runs_passed >= 3
+
+
+def test_a_folder_that_is_too_large_to_look_at_is_told_in_shared_mode(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wrong_solution, "MOST", 3)
+    big = f"{SOLVE}mkdir -p /app/big\nhead -c 5000 /dev/zero > /app/big/file\n"
+    one = task(
+        solve=big, separate=False, files={"instruction.md": f"{INSTRUCTION}Fill the folder /app/big/.\n"}
+    )
+    outcome = wrong_solution.check(subject(task=one, limits=Limits(memory_mb=256, read_bytes=3000)))
+    (said,) = [text for text in warnings(outcome) if "/app/big " in text]
+    assert "3,000 bytes" in said
+    assert (outcome.result, outcome.runs >= 1) == (Result.PASSED, True), outcome.summary
+
+
+def test_an_output_that_is_a_link_is_told_in_shared_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wrong_solution, "MOST", 1)
+    linked = f"{SOLVE}mv /app/out/sum.txt /srv/sum\nln -s /srv/sum /app/out/sum.txt\n"
+    outcome = wrong_solution.check(subject(task=task(solve=linked, separate=False)))
+    told = warnings(outcome)
+    assert trying.NOTHING_SEEN in told
+    assert f"{SUM} is a link, a special file or behind a link; it is not changed." in told
+    assert (outcome.result, outcome.runs) == (Result.NOT_APPLICABLE, 0)
+
+
+def test_a_reference_that_passes_only_once_is_a_failure_in_shared_mode() -> None:
+    one = subject(task=task(separate=False))
+    solved(one)
+    again = replace(one, task=task("false", separate=False))
+    outcome = wrong_solution.check(again)
+    assert outcome.result is Result.FAILED
+    assert outcome.summary.startswith("The reference passed once and not the next time")
+
+
+def test_a_mutant_that_never_ends_is_turned_down_within_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trying, "LEAST_SECONDS", 1.0)
+    monkeypatch.setattr(trying, "TIMES_AS_LONG", 0.1)
+    endless = Mutant(
+        Kind.COMMAND,
+        "solution/solve.sh",
+        "`x` dropped",
+        solution={"solution/solve.sh": TaskFile.text("while :; do sleep 1; done\n", executable=True)},
+    )
+    one = subject(task=task())
+    outcome = wrong_solution.judge(one.task, trying.trying(one), [endless])
+    assert (outcome.result, outcome.runs_passed, outcome.runs) == (Result.PASSED, 1, 1)
+    assert "timeout: `x` dropped" in outcome.detail
 
 
 def test_nothing_is_said_where_the_reference_does_not_pass() -> None:
@@ -292,6 +347,26 @@ def test_a_number_of_each_column_is_changed() -> None:
     assert len([each for each in mutants_of(rows).values() if each.kind is Kind.OFF_BY_ONE]) == 5
 
 
+def test_of_too_much_no_line_is_changed_and_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outputs, "MOST_BYTES", 6)
+    monkeypatch.setattr(outputs, "MOST_BYTES_IN_ALL", 8)
+    made = texts(a_txt="1\n2\n3\n", b_txt="4\n5\n", c_txt="1\n2\n3\n4\n")
+    kinds = {path: {each.kind for each in output_mutants(made, {}, [path])} for path in made}
+    assert [Kind.DROPPED in each for each in kinds.values()] == [True, True, False]
+    told = wrong_solution._possible(task(), Desk(lambda left: True, made)).left_out
+    assert [(finding.text, finding.warning) for finding in told] == [
+        ("/app/out/b.txt, /app/out/c.txt: too much to change a line or a number in it.", True)
+    ]
+
+
+def test_of_too_many_outputs_the_first_are_changed_and_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wrong_solution, "MOST_OUTPUTS", 1)
+    possible = wrong_solution._possible(task(), Desk(lambda left: True, {**texts(a_txt="1\n"), **SUMS}))
+    assert {each.place for each in [*possible.named, *possible.others]} == {SUM}
+    (told,) = possible.left_out
+    assert told.text == "The reference leaves 2 outputs; only 1 of them are changed."
+
+
 def test_an_output_that_is_as_it_was_before_is_none() -> None:
     assert mutants_of("1\n", "1\n") == {}
 
@@ -329,6 +404,24 @@ def test_a_loops_condition_stays_or_the_loop_would_never_end() -> None:
     assert [each.what for each in solution_mutants(task(solve=script))] == [
         "`echo $line` dropped in line 3 of solution/solve.sh"
     ]
+
+
+@pytest.mark.parametrize(
+    ("first", "changed"),
+    [
+        ("#!/usr/bin/env python3", False),
+        ("#!/bin/bash", True),
+        ("#!/usr/bin/env -S bash -e", True),
+        ("", True),
+    ],
+)
+def test_only_what_a_shell_runs_is_read_as_shell(first: str, changed: bool) -> None:
+    assert bool(solution_mutants(task(solve=f"{first}\nprint 3\n"))) is changed
+
+
+def test_a_chain_of_thousands_of_commands_is_read_to_its_end() -> None:
+    found = solution_mutants(task(solve="#!/bin/bash\n" + "one && " * 1500 + "last\n"))
+    assert (len(found), found[0].what.split("`")[1], found[-1].what.split("`")[1]) == (1501, "one", "last")
 
 
 def test_a_sample_is_the_same_each_time_and_leaves_out_no_kind() -> None:

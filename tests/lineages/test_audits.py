@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from agents.authors import author
 from agents.plan import Binding, Judgement, PlanDraft
 from agents.scripted import ACCEPT, REJECT, Script
 from lineages.gates import all_gates, profile
-from lineages.gates.base import Subject
+from lineages.gates.base import Finding, Subject, found
 from lineages.growth import jobs, loops
+from lineages.growth.briefs import _failures
 from lineages.growth.models import Evolution
 from lineages.growth.subjects import of_environment
-from lineages.library import audits, blobs, machine
-from lineages.library.models import Audit, CommandRun, Environment, GateResult, Job
+from lineages.library import audits, blobs, machine, recording
+from lineages.library.models import Audit, CommandRun, Environment, GateFinding, GateResult, Job, Voiding
 from lineages.library.snapshots import store
 from lineages.lifecycle import Busy, LeaseLost, cancel, claim
 from sandboxes.base import Limits
@@ -419,6 +420,161 @@ def test_the_newest_current_audit_is_given_and_the_latest_whatever_came_of_it() 
 
     assert current(one) == good
     assert audits.latest(store(one.task)) == bad
+
+
+# which evidence counts
+
+
+def test_a_candidates_half_done_audit_serves_nobody_else() -> None:
+    """Another candidate of the same content may have been built by another plan, which gates judge too."""
+    one = subject()
+    candidate = factories.waiting_candidate()
+    audit = opened(one)
+    assert opened(one) == audit
+
+    type(candidate).objects.filter(pk=candidate.pk).update(audit=audit)
+
+    assert opened(one) != audit
+
+
+def test_the_repairer_hears_every_finding_with_what_to_write_instead() -> None:
+    """The warnings too, named as such; what a person voided is none of its business."""
+    candidate = factories.waiting_candidate()
+    outcomes = {"static": "failed", "oracle": "failed", "rubrics": "failed"}
+    audit = factories.audit(candidate.snapshot, outcomes=outcomes)
+    type(candidate).objects.filter(pk=candidate.pk).update(audit=audit)
+    static, rubrics = audit.results.get(gate="static"), audit.results.get(gate="rubrics")
+    for n, fields in enumerate(
+        [{"path": "tests/test.sh", "line": 3, "repair": "RUN apt-get install -y jq=1.6"}, {"warning": True}]
+    ):
+        GateFinding.objects.create(result=static, position=n, text=f"finding {n}", **fields)
+    Voiding.objects.create(gate="rubrics", key=rubrics.key, result=rubrics, reason="so", by=factories.user())
+
+    told = {each.gate: each for each in _failures(type(candidate).objects.get(pk=candidate.pk))}
+
+    assert told.keys() == {"static", "oracle"}
+    assert told["static"].summary == "The static gate said so."
+    assert told["static"].detail.splitlines() == [
+        "tests/test.sh:3 finding 0",
+        "Write instead: RUN apt-get install -y jq=1.6",
+        "warning: finding 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("profile_name", "repeats", "counts"),
+    [("standard", 0, True), ("standard", 3, True), ("standard", 2, False), ("strict", 0, True)]
+    + [("strict", 3, False), ("strict", 9, True), ("fast", 0, False), ("paper", 5, False)],
+)
+def test_less_than_a_lineage_needs_does_not_take_the_place_of_the_evidence_that_is_shown(
+    profile_name: str, repeats: int, counts: bool
+) -> None:
+    seed = factories.seed()
+    whole = factories.audit(seed.snapshot, outcomes={"oracle": "failed"})
+    later = factories.audit(seed.snapshot, profile=profile_name, repeats=repeats)
+
+    assert audits.latest(seed) == (later if counts else whole)
+
+
+@pytest.mark.parametrize("status", ["queued", "error", "abandoned"])
+def test_what_came_to_no_verdict_does_not_take_its_place_either(status: str) -> None:
+    seed = factories.seed()
+    whole = factories.audit(seed.snapshot)
+    factories.audit(seed.snapshot, status=status)
+
+    assert audits.latest(seed) == whole
+
+
+def test_what_judged_the_content_alone_or_beside_another_parent_is_no_evidence_for_a_child() -> None:
+    """Beside no parent the gates that compare with one have nothing to say."""
+    seed = factories.seed()
+    child = factories.environment(seed.lineage, generation=1, parent=seed)
+    factories.audit(child.snapshot)
+    factories.audit(child.snapshot, parent=factories.snapshot())
+    assert audits.latest(child) is None
+
+    own = factories.audit(child.snapshot, parent=seed.snapshot, profile="fast")
+    factories.audit(child.snapshot)
+    assert audits.latest(child) == own
+
+
+def test_a_quick_look_in_docker_makes_nothing_firm_that_was_only_asked_in_bubblewrap() -> None:
+    snapshot = factories.snapshot()
+    assert audits.provisional(snapshot, None)
+    factories.audit(snapshot, provisional=True)
+    for quick in ({"profile": "fast"}, {"repeats": 1}, {"outcomes": {"oracle": "failed"}}):
+        factories.audit(snapshot, backend="docker", **quick)  # type: ignore[arg-type]
+        assert audits.provisional(snapshot, None), quick
+
+    factories.audit(snapshot, backend="docker", profile="strict")
+    assert not audits.provisional(snapshot, None)
+    assert audits.provisional(snapshot, factories.snapshot()), "beside another parent it was never asked"
+
+
+def test_a_lineage_that_asks_no_more_is_firm_by_what_it_asks() -> None:
+    snapshot = factories.snapshot()
+    factories.audit(snapshot, backend="docker", profile="fast")
+
+    assert not audits.provisional(snapshot, None)
+
+
+# findings
+
+
+def with_findings(monkeypatch: pytest.MonkeyPatch, findings: Sequence[Finding]) -> Audit:
+    """What an audit keeps of a `static` that says this and fails."""
+    said = replace(all_gates()["static"], check=lambda one: found(findings, "all is well"))
+    monkeypatch.setitem(all_gates(), "static", said)
+    return finished(subject())
+
+
+def test_more_findings_than_are_kept_are_counted_in_place_of_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recording, "MOST_FINDINGS", 3)
+    many = [Finding("only a warning", warning=True), *(Finding(f"no {n}") for n in range(4))]
+
+    kept = with_findings(monkeypatch, many).results.get(gate="static").findings.all()
+
+    assert [each.text for each in kept] == [
+        "no 0",
+        "no 1",
+        "and 3 more of the same gate, which are not kept",
+    ]
+
+
+def test_exactly_as_many_findings_as_are_kept_are_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "MOST_FINDINGS", 3)
+
+    audit = with_findings(monkeypatch, [Finding(f"no {n}") for n in range(3)])
+
+    texts = audit.results.get(gate="static").findings.values_list("text", flat=True)
+    assert list(texts) == ["no 0", "no 1", "no 2"]
+
+
+def test_a_path_that_no_task_may_have_breaks_no_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/usr/" + "x/" * 600 + "a\0b\udcff"
+
+    audit = with_findings(monkeypatch, [Finding("is a copy", path=path, line=3)])
+
+    assert audit.status == Audit.Status.REJECTED
+    kept = audit.results.get(gate="static").findings.get()
+    assert kept.path == "" and kept.text.startswith("/usr/x/x/") and kept.text.endswith(": is a copy")
+
+
+# voided
+
+
+@pytest.mark.parametrize(("voided", "over"), [((), False), (("static",), True), (("build",), False)])
+def test_a_gate_is_passed_over_once_all_that_it_waits_for_is_voided(
+    voided: tuple[str, ...], over: bool
+) -> None:
+    audit = factories.audit(factories.snapshot(), outcomes={"static": "failed", "oracle": "not_run"})
+    for gate in voided:
+        row = audit.results.get(gate=gate)
+        Voiding.objects.create(gate=gate, key=row.key, result=row, reason="so", by=factories.user())
+
+    assert audits.passed_over(audit) is over
 
 
 # of an environment, again

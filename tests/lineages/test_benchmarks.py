@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from lineages.library import benchmarks, importing, surroundings
-from lineages.library.models import BenchmarkGram, BenchmarkSet, Environment, Sketch, SketchBand
+from lineages.library.models import Audit, BenchmarkGram, BenchmarkSet, Environment, Sketch, SketchBand
 from lineages.library.snapshots import load
 from lineages.library.sources import Source
 from sandboxes.errors import TaskRefused
@@ -82,9 +82,19 @@ def test_a_name_is_marked_once(bench: Path) -> None:
     benchmarks.mark("desks", bench)
     with pytest.raises(ValueError, match="marked already"):
         benchmarks.mark("desks", bench)
-    with pytest.raises(ValueError, match="characters"):
-        benchmarks.mark(" ", bench)
+    for name in (" ", "a\x1b[31mb", "a\nb", "x" * 121):
+        with pytest.raises(ValueError, match="characters"):
+            benchmarks.mark(name, bench)
     assert BenchmarkSet.objects.count() == 1
+
+
+def test_two_tasks_of_one_name_are_two_and_one_that_says_a_thing_twice_is_one(tmp_path: Path) -> None:
+    for place in ("old", "new", "last"):
+        folder(tmp_path / place, "red", SENTENCE.format(place) * 2)
+    marked = benchmarks.mark("desks", tmp_path)
+    assert marked.row.tasks == 3
+    tasks = set(BenchmarkGram.objects.values_list("task", flat=True))
+    assert tasks == {"red", "red (2)", "red (3)"}
 
 
 def test_a_task_that_cannot_be_read_is_told_and_a_set_without_any_refused(
@@ -243,6 +253,17 @@ def test_a_lookup_costs_as_many_queries_in_a_large_archive_as_in_a_small_one() -
     with CaptureQueriesContext(connection) as many:
         archive_of(last)
     assert len(many) == len(few) <= 6
+
+
+def test_looking_again_at_what_was_audited_stores_nothing_even_where_there_is_no_sketch() -> None:
+    first = planted(long_task("a"), "first")
+    archive_of(first)
+    copy = planted(long_task("a", {"solution/notes.txt": "a few words more\n"}), "copy")
+    Audit.objects.create(snapshot=copy.snapshot, profile="standard", backend="docker", judge="offline")
+    with CaptureQueriesContext(connection) as asked:
+        assert archive_of(copy) == [("elsewhere", first.reference)]
+    assert all(query["sql"].startswith("SELECT") for query in asked.captured_queries)
+    assert Sketch.objects.count() == 1
 
 
 def test_environments_from_before_there_were_sketches_get_theirs() -> None:

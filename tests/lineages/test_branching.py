@@ -50,7 +50,7 @@ def test_the_pages_say_what_a_branch_differs_in_and_the_tree_shows_it(grown: lis
     form = client.get(f"/environments/{parent.pk}/evolve/").content.decode()
     assert "It was grown" in form and "effort <strong>high</strong>" in form
     assert re.search(r'value="high"[^>]*checked', form)
-    assert len(re.findall(r"\schecked\s*>", form)) == 3, "effort, the one direction, who decides: as it was"
+    assert len(re.findall(r"\schecked\s*>", form)) == 4, "effort, direction, gates, who decides: as it was"
 
     fields = {"generations": 1, "effort": "low", "directions": ["length"], "approval": "plans", "seed": 0}
     answer = client.post(f"/environments/{parent.pk}/evolve/", fields)

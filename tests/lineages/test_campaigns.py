@@ -30,7 +30,7 @@ from tests import factories
 from tests.lineages.test_lifecycle import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
-OFFLINE = RecipeSettings(author="scripted", directions=("length",))
+OFFLINE = RecipeSettings(author="scripted", profile="paper", directions=("length",))
 
 
 def campaign_of(
@@ -350,8 +350,8 @@ def test_the_command_drives_a_campaign_to_its_end_and_tells_scripts_of_it(
 ) -> None:
     out = StringIO()
     call_command(
-        "campaign", "start", "by-hand", seed.reference, "--author", "scripted", "--directions", "length",
-        "--generations", "2", stdout=out,
+        "campaign", "start", "by-hand", seed.reference, "--author", "scripted", "--profile", "paper",
+        "--directions", "length", "--generations", "2", stdout=out,
     )  # fmt: skip
     call_command("campaign", "drive", "by-hand", "--json", stdout=out)
 

@@ -21,7 +21,7 @@ from lineages.gates import (
     profile,
     rubrics,
 )
-from lineages.gates.base import Gate, Outcome, Result, Subject, evidence
+from lineages.gates.base import Finding, Gate, Outcome, Result, Subject, evidence, found
 from lineages.library import audits, machine
 from lineages.library.models import Audit, CommandRun
 from lineages.library.snapshots import store
@@ -254,6 +254,8 @@ def bound(**changes: object) -> dict[str, object]:
         ({}, {"bindings": (BINDING, BINDING)}, "second is bound 2 times"),
         ({"tests/units/second.sh": None}, bound(test_units=()), "second has nothing under tests/"),
         ({"instruction.md": "Write the word.\n"}, {}, "does not state what second requires"),
+        ({}, bound(requirement=words().text("instruction.md")), "stands in the parent's instruction already"),
+        ({}, {"bindings": (BINDING, STRAY)}, "2 pairs require one thing, 'Write the word ready"),
         ({"environment/extra": "x"}, {}, "environment/extra was changed, but"),
         ({"tests/units/first.sh": "true"}, {}, "tests/units/first.sh was changed, but"),
         ({"solution/parts/first.sh": None}, {}, "solution/parts/first.sh was changed, but"),
@@ -427,3 +429,14 @@ def test_a_machine_that_fails_is_an_error_and_no_verdict_on_the_task(
     assert audit.status == Audit.Status.ERROR
     assert audit.last_reason.startswith("The machine failed, not the task: ")
     assert outcomes["rubrics"] == "passed", "what needs no machine is judged all the same"
+
+
+def test_no_number_of_warnings_hides_a_failure_and_what_is_not_listed_is_counted() -> None:
+    warned = [Finding(f"warning {number}", warning=True) for number in range(300)]
+
+    said = found([*warned, Finding("it leaks", "tests/a", 3)], "well")
+
+    assert (said.result, said.summary) == (Result.FAILED, "tests/a:3 it leaks")
+    assert (said.findings[0].text, len(said.findings)) == ("it leaks", 201)
+    assert said.findings[-1].text == "101 more findings are not listed."
+    assert found(warned[:2], "well").findings == tuple(warned[:2])

@@ -13,7 +13,7 @@ from django.core.management import call_command
 
 from lineages.gates.adversary import Step, command
 from lineages.gates.surroundings import KeptProbe
-from lineages.library import audits, probing
+from lineages.library import probing, recording
 from lineages.library.models import Audit, Environment, GateResult, Probe
 from sandboxes.base import ExecResult
 
@@ -33,7 +33,7 @@ def result(
         started_at=datetime.now(UTC), seconds=1,
     )  # fmt: skip
     ran = [ran for turn in turns for ran in (command(turn), ["/tests/test.sh"])]
-    audits.store_commands(
+    recording.store_commands(
         [ExecResult(tuple(argv), 0, b"", b"", 0, 0.1, datetime.now(UTC)) for argv in ran], result=row
     )
     return row
@@ -111,6 +111,26 @@ def test_an_attack_of_a_role_gets_a_name_without_spaces(seed: Environment) -> No
     assert row.name.startswith("a-door-in-the-back-")
 
 
+def test_a_script_that_came_in_several_arguments_is_kept_as_it_was(seed: Environment) -> None:
+    long = f"# {'its ' * 60_000}\nexit 0\n"
+
+    (row,) = probing.keep_what_worked(result(seed, (Step("long", "Tries.", long),)), seed.lineage)
+
+    assert row.script == long
+
+
+def test_whatever_a_model_calls_its_attack_the_result_is_stored(
+    seed: Environment, caplog: pytest.LogCaptureFixture
+) -> None:
+    turns = (Step("\x1b[2J\n", "Tries.", SCRIPT),), (Step("much", "Tries.", "x" * 500_001),)
+
+    rows = probing.keep_what_worked(result(seed, *turns, gate="attacker"), seed.lineage)
+
+    assert [row.script for row in rows] == [SCRIPT]
+    assert rows[0].name.startswith("[2J-")
+    assert "is not kept: the script is longer" in caplog.text
+
+
 def test_a_task_of_no_lineage_has_no_kept_probes(seed: Environment) -> None:
     probing.keep(seed.lineage, DOOR)
 
@@ -123,7 +143,9 @@ def test_a_task_of_no_lineage_has_no_kept_probes(seed: Environment) -> None:
         (KeptProbe("two words", "true", ""), "is no name"),
         (KeptProbe("", "true", ""), "is no name"),
         (KeptProbe("n" * 81, "true", ""), "is no name"),
+        (KeptProbe("\x1b[2Jgone", "true", ""), "is no name"),
         (KeptProbe("empty", " \n", ""), "the script is empty"),
+        (KeptProbe("long", "x" * 500_001, ""), "longer than 500000 bytes"),
         (KeptProbe("nul", "true\0", ""), "cannot be stored"),
     ],
 )

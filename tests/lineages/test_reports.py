@@ -24,7 +24,7 @@ def driven(seed: Environment, generations: int) -> Campaign:
     campaign = campaigns.create(
         "soak",
         [seed],
-        RecipeSettings(author="scripted", directions=("length",)),
+        RecipeSettings(author="scripted", profile="paper", directions=("length",)),
         generations=generations,
         parallel=1,
         limits=Limits(),
@@ -76,7 +76,12 @@ def test_where_a_lineage_ends_early_the_report_says_why(
 
 def test_what_was_never_begun_is_told_too(seed: Environment, capsys: pytest.CaptureFixture[str]) -> None:
     campaigns.create(
-        "soak", [seed], RecipeSettings(author="scripted"), generations=1, parallel=1, limits=Limits()
+        "soak",
+        [seed],
+        RecipeSettings(author="scripted", profile="paper"),
+        generations=1,
+        parallel=1,
+        limits=Limits(),
     )
 
     call_command("report", "soak")

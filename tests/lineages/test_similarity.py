@@ -8,6 +8,8 @@ import pytest
 
 from lineages.overlap import runs, runs_of, unread
 from lineages.similarity import (
+    LARGEST_IN_ALL,
+    LARGEST_TEXT,
     LEAST_SHINGLES,
     asked,
     bands,
@@ -98,6 +100,12 @@ def test_case_punctuation_and_gaps_hide_no_run_and_a_changed_number_does() -> No
     assert {run.gram for run in runs(text.replace("7", "8"))}.isdisjoint(run.gram for run in runs(text))
 
 
+def test_characters_that_nobody_sees_hide_no_run() -> None:
+    text = "Sort all tickets by desk, then write the 7 oldest of each desk out."
+    hidden = text.replace("or", "o\u200br").replace("es", "e\u00ads").replace(" ", "\u2060 \ufeff")
+    assert [run.gram for run in runs(hidden)] == [run.gram for run in runs(text)]
+
+
 def test_rows_of_numbers_and_of_one_word_are_no_run() -> None:
     assert not list(runs(" ".join(str(n) for n in range(50))))
     assert not list(runs("ok " * 50))
@@ -112,3 +120,13 @@ def test_only_instruction_solution_and_tests_are_read_for_runs() -> None:
     task = words().replace({"environment/a": long, "tests/a": long, "solution/b": TaskFile(b"\0")})
     assert {path for path, run in runs_of(task) if run.text.startswith("one two")} == {"tests/a"}
     assert unread(task) == ["solution/b"]
+
+
+def test_of_more_text_than_is_looked_into_the_smallest_files_are_read_and_the_others_told() -> None:
+    large = "word " * (LARGEST_TEXT // 5)
+    small = TaskFile.text("one two three four five six seven eight nine ten eleven twelve thirteen\n")
+    many = {f"tests/{n}.csv": TaskFile.text(large) for n in range(LARGEST_IN_ALL // LARGEST_TEXT + 1)}
+    task = words().replace({**many, "tests/z": small})
+    assert "tests/z" in {path for path, _ in runs_of(task)}
+    assert set(unread(task)) < set(many)
+    assert asked(task) != asked(task.replace({unread(task)[0]: TaskFile.text(large + "more")}))

@@ -21,7 +21,7 @@ from django.contrib.auth.models import User
 from lineages.gates import all_gates
 from lineages.library.models import Audit, Environment, GateFinding, GateResult, Snapshot, Voiding
 from lineages.library.snapshots import store
-from lineages.library.verifying import Verdict, judge
+from lineages.library.verifying import VOIDED, Verdict, judge
 from lineages.management.commands._output import INTERRUPTED, Bar
 from sandboxes.bundle import write_bundle
 from sandboxes.files import TaskFile
@@ -271,6 +271,29 @@ def test_resume_asks_again_where_other_repeats_are_wanted_or_a_person_voided_the
     assert (only["taken_over"], only["verdict"]) == (False, "accept")
 
 
+def test_resume_asks_again_where_a_gate_was_passed_over_for_what_is_voided_now(
+    run: Runner, tmp_path: Path, admin_user: User
+) -> None:
+    """Another failure still stands, but more would be said today."""
+    task(tmp_path, {**NAMES_THE_TESTS, "solution/solve.sh": "#!/bin/bash\nexit 1\n"})
+    first = run("verify", tmp_path, "--profile", "fast", "--json").json["tasks"][0]
+    assert {row["gate"]: row["outcome"] for row in first["gates"]}["oracle"] == "not_run"
+    row = GateResult.objects.get(gate="static")
+    for name in ("static", "kept_tests"):
+        Voiding.objects.create(gate=name, key=row.key, result=row, reason="it is a game", by=admin_user)
+
+    (only,) = run("verify", tmp_path, "--profile", "fast", "--resume", "--json").json["tasks"]
+
+    assert (only["taken_over"], only["verdict"]) == (False, "reject")
+    assert only["why"].startswith("oracle: ")
+    (again,) = run("verify", tmp_path, "--profile", "fast", "--resume", "--json").json["tasks"]
+    assert again["taken_over"], "and what was asked then is taken over"
+
+
+def test_what_was_voided_between_the_verdict_and_its_reading_is_an_error_to_ask_again() -> None:
+    assert judge(audited("rejected")) == (Verdict.ERROR, VOIDED)
+
+
 def test_regrade_grades_what_a_solver_left_and_runs_no_solver(run: Runner, tmp_path: Path) -> None:
     task(tmp_path)
     run("verify", tmp_path, "--profile", "fast")
@@ -325,6 +348,54 @@ def test_all_evidence_goes_to_files_that_stand_as_the_tasks_do(run: Runner, tmp_
     assert (tmp_path / "out" / "a" / "good" / "invalid_test.txt").is_file()
 
 
+def test_evidence_of_gates_that_were_not_asked_this_time_does_not_stay_beside_it(
+    run: Runner, tmp_path: Path
+) -> None:
+    out = tmp_path / "out" / "steps"
+    out.mkdir(parents=True)
+    for name in ("oracle.txt", "adversary.txt", "notes.txt"):
+        (out / name).write_text("from before")
+
+    run("verify", task(tmp_path / "steps", MULTI_STEP), "--profile", "fast", "--evidence", tmp_path / "out")
+
+    assert {path.name for path in out.iterdir()} == {"task.json", "notes.txt"}
+
+
+def test_a_place_for_evidence_that_is_no_folder_is_wrong_use_before_anything_runs(
+    run: Runner, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("mine")
+
+    said = run("verify", task(tmp_path / "t"), "--evidence", tmp_path / "file")
+
+    assert (said.code, said.out) == (2, "") and "no folder to write to: File exists" in said.err
+    assert not Audit.objects.exists() and (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_folder_for_evidence_that_we_may_not_write_to_is_wrong_use(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system is asked, since for an admin's account no folder is closed."""
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+
+    said = run("verify", task(tmp_path / "t"), "--evidence", tmp_path)
+
+    assert (said.code, said.out) == (2, "") and "that we may not write to" in said.err
+    assert not Audit.objects.exists()
+
+
+def test_evidence_that_cannot_be_written_says_where_and_how_it_goes_on(run: Runner, tmp_path: Path) -> None:
+    (tmp_path / "out" / "steps" / "task.json").mkdir(parents=True)
+
+    said = run(
+        "verify", task(tmp_path / "steps", MULTI_STEP), "--profile", "fast", "--evidence", tmp_path / "out"
+    )
+
+    assert said.code == 2 and "Traceback" not in said.err
+    assert f"the evidence in {tmp_path / 'out' / 'steps'} could not be written: Is a directory" in said.err
+    assert "--resume goes on" in said.err
+
+
 # the bar
 
 
@@ -365,6 +436,35 @@ def test_a_wrong_number_is_wrong_use(run: Runner, option: tuple[str, str], tmp_p
 
     assert (said.code, said.out) == (2, "")
     assert option[1] in said.err and not Audit.objects.exists()
+
+
+def test_an_empty_target_is_not_the_current_folder(run: Runner) -> None:
+    said = run("verify", "")
+
+    assert (said.code, said.out) == (2, "") and "TARGET is empty" in said.err
+
+
+def test_what_lies_beside_the_tasks_and_is_none_is_named(run: Runner, tmp_path: Path) -> None:
+    """A good archive is not said to hold no task: nobody looked."""
+    task(tmp_path / "steps", MULTI_STEP)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "more.tar.gz").write_bytes(b"\x1f\x8bgarbage")
+
+    said = run("verify", tmp_path, "--profile", "fast", "--json")
+
+    assert said.json["left_out"] == ["notes", "more.tar.gz"]
+    assert (said.json["found"], said.json["refused"]) == (1, 1)
+    assert "no task in notes\n" in said.err
+    assert "not looked into, verify each by itself: more.tar.gz" in said.err
+
+
+def test_many_tasks_say_how_many_of_them_have_warnings(run: Runner, tmp_path: Path) -> None:
+    tasks(tmp_path, 2, TOO_BIG)
+    task(tmp_path / "t1" / "inner")
+
+    said = run("verify", tmp_path, "--profile", "fast")
+
+    assert "1 with warnings of what was mended or left out" in said.out
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from agents.scripted import Script
+from lineages.gates import all_gates
 from lineages.growth import jobs, loops
 from lineages.growth.evolving import CannotStart, RecipeSettings, cancel, start
 from lineages.growth.models import Attempt, Evolution
@@ -317,9 +318,10 @@ def broken() -> Environment:
     return factories.seed(factories.lineage("broken"), snapshot=store(task))
 
 
-def passed_before(seed: Environment, *, gate_version: int = 1) -> None:
-    audit = factories.audit(seed.snapshot, outcomes={"oracle": "not_run"})
-    audit.results.filter(gate="oracle").update(outcome="passed", gate_version=gate_version)
+def passed_before(seed: Environment, *, gate: str = "oracle", gate_version: int | None = None) -> None:
+    version = all_gates()[gate].version if gate_version is None else gate_version
+    audit = factories.audit(seed.snapshot, outcomes={gate: "not_run"})
+    audit.results.filter(gate=gate).update(outcome="passed", gate_version=version)
 
 
 def test_a_gate_that_fails_when_it_runs_again_withdraws_what_it_had_passed(
@@ -345,13 +347,15 @@ def test_what_this_version_of_the_gate_never_passed_is_not_withdrawn(
     assert held() == []
 
 
-def test_a_voided_failure_withdraws_nothing(broken: Environment, ada: User) -> None:
-    passed_before(broken)
-    reverified(broken, ada)
-    free(hold(broken), reason="the machine was the reason", by=ada)
-    void(GateResult.objects.get(gate="oracle", outcome="failed"), reason="known", by=ada)
+def test_a_voided_failure_withdraws_nothing(ada: User) -> None:
+    telling = words().replace({"instruction.md": TaskFile.text("Look at /tests/test.sh.\n")})
+    seed = factories.seed(factories.lineage("telling"), snapshot=store(telling))
+    passed_before(seed, gate="static")
+    reverified(seed, ada)
+    free(hold(seed), reason="it tells what anybody may know", by=ada)
+    void(GateResult.objects.get(gate="static", outcome="failed"), reason="known", by=ada)
 
-    reverified(broken, ada)
+    reverified(seed, ada)
 
     assert held() == []
 

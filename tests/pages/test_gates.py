@@ -13,8 +13,8 @@ from agents.authors import author
 from lineages.gates import PROFILES, all_gates, profile
 from lineages.growth import currency, jobs
 from lineages.growth.subjects import of_environment
-from lineages.library import audits, machine
-from lineages.library.models import Audit, Environment, GateFinding, GateResult, Job, Solve
+from lineages.library import audits, machine, shelf
+from lineages.library.models import Audit, Environment, GateFinding, GateResult, Job, Solve, Voiding
 from sandboxes.errors import MachineFault
 from tests import factories
 
@@ -264,3 +264,71 @@ def test_a_worker_asks_what_was_chosen(web: Client) -> None:
     audit = Audit.objects.get()
     assert (audit.profile, audit.repeats, audit.regrade) == ("fast", 1, True)
     assert {row.gate for row in audit.results.all()} == {gate.name for gate in profile("fast")}
+
+
+def test_a_voiding_of_a_gate_that_nobody_may_void_hides_no_failure(web: Client) -> None:
+    """It may be older than the rule; the next audit does not heed it either."""
+    seed = factories.seed()
+    audit = factories.audit(seed.snapshot, outcomes={"oracle": "failed", "static": "failed"})
+    for result in audit.results.filter(outcome="failed"):
+        Voiding.objects.create(
+            gate=result.gate, key=result.key, result=result, reason="was fine", by=factories.user()
+        )
+    stands, voided = (audit.results.get(gate=gate) for gate in ("oracle", "static"))
+    assert "No person may void it" in web.get(open_now(seed)).content.decode()
+    for result, shown in ((stands, False), (voided, True)):
+        html = web.get(reverse("gate_detail", args=[result.pk])).content.decode()
+        assert ("voided by" in html) is shown
+
+
+def test_a_quick_look_that_is_all_there_is_says_what_it_leaves_out(web: Client) -> None:
+    seed = factories.seed()
+    audited(seed, profile="fast")
+    html = " ".join(web.get(open_now(seed)).content.decode().split())
+    left = len(profile("standard")) - len(set(profile("standard")) & set(profile("fast")))
+    assert f"It leaves out {left} gates that a lineage needs by the standard profile." in html
+    audited(seed)
+    assert "It leaves out" not in web.get(open_now(seed)).content.decode()
+
+
+@pytest.mark.parametrize("asks", [{"profile": "paranoid"}, {"status": "queued"}, {"status": "error"}])
+def test_an_audit_of_whatever_kind_breaks_no_page(web: Client, asks: dict[str, str]) -> None:
+    seed = factories.seed()
+    audit = factories.audit(seed.snapshot, outcomes={"long-gone": "failed", "oracle": "error"}, **asks)
+    gone = audit.results.get(gate="long-gone")
+    for address in (detail(seed), open_now(seed), reverse("gate_detail", args=[gone.pk])):
+        response = web.get(address)
+        assert response.status_code == 200, address
+        assert "Nothing is open" not in response.content.decode()
+    assert "No gate of this name is installed any more" in response.content.decode()
+
+
+def test_a_result_leads_to_the_environment_that_it_judged(web: Client) -> None:
+    """Another lineage may hold the same content beside another parent."""
+    other = factories.seed()
+    own = factories.environment(
+        factories.seed().lineage, generation=1, parent=factories.seed(), snapshot=other.snapshot
+    )
+    assert own.parent is not None
+    result = factories.audit(other.snapshot, parent=own.parent.snapshot).results.first()
+    assert result is not None
+    assert web.get(reverse("gate_detail", args=[result.pk])).context["environment"] == own
+
+
+def test_a_gate_that_runs_commands_is_not_said_to_read_files_where_it_kept_none(web: Client) -> None:
+    audit = factories.audit(factories.seed().snapshot, outcomes={"oracle": "not_run"})
+    for gate, reads in (("static", True), ("oracle", False)):
+        result = audit.results.get(gate=gate)
+        html = web.get(reverse("gate_detail", args=[result.pk])).content.decode()
+        assert ("it reads the files" in html) is reads
+
+
+def test_the_line_of_a_lineage_shows_the_same_evidence_as_the_page_of_the_environment(web: Client) -> None:
+    seed = factories.seed()
+    whole = factories.audit(seed.snapshot, outcomes={"oracle": "failed"})
+    factories.audit(seed.snapshot, profile="fast")
+    factories.audit(seed.snapshot, outcomes={"oracle": "error"}, status="error")
+    factories.audit(seed.snapshot, parent=factories.snapshot())
+    assert web.get(detail(seed)).context["audit"] == whole
+    (shown,) = shelf.newest_results([seed.snapshot_id]).values()
+    assert {row.audit for row in shown} == {whole}

@@ -163,3 +163,56 @@ def test_an_environment_that_is_held_back_or_provisional_says_so_the_worst_first
     found = requirements(audit(), answers(static={"outcome": "failed"}), environment=held)
     assert [one.state for one in found] == [State.HELD_BACK, State.FAILED, State.PROVISIONAL]
     assert [one.blocks for one in found] == [True, True, False]
+
+
+def test_a_verdict_from_before_its_failure_was_voided_is_open_until_it_is_asked_again() -> None:
+    rows = answers(static={"outcome": "failed"})
+    for row in rows:
+        row.voiding = row.gate == "static"  # type: ignore[attr-defined]
+    one = only(requirements(audit(status="rejected"), rows, today=TODAY))
+    assert (one.gate, one.state, one.blocks) == ("", State.OUTDATED, True)
+    assert "voided since it was rejected: verify again" in one.sentence
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [("queued", State.WAITING), ("abandoned", State.UNASKED), ("error", State.UNASKED)],
+)
+def test_answers_that_are_all_accepted_are_no_verdict(status: str, state: State) -> None:
+    one = only(requirements(audit(status=status), answers(), today=TODAY))
+    assert (one.gate, one.state, one.blocks) == ("", state, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("long-gone", "long-gone (no gate of this name is installed)"), ("attacker", "No attack")],
+)
+@pytest.mark.parametrize(
+    ("outcome", "open_"), [("failed", True), ("error", True), ("passed", False), ("not_applicable", False)]
+)
+def test_what_a_gate_said_that_the_profile_no_longer_has_is_open_where_it_decided(
+    name: str, title: str, outcome: str, open_: bool
+) -> None:
+    gone = GateResult(pk=99, gate=name, gate_version=1, key="k", outcome=outcome, summary="It said so.")
+    status = "rejected" if open_ else "accepted"
+    found = requirements(audit(status=status), [*answers(), gone], today=TODAY)
+    assert bool(found) is open_
+    for one in found:
+        assert one.title.startswith(title) and one.state == outcome and one.link == "/gates/99/"
+        assert "The profile asks this no more: verify again." in one.sentence
+
+
+def test_an_audit_of_a_profile_that_there_is_no_more_says_so() -> None:
+    one = only(requirements(audit(profile="paranoid"), [], today=TODAY))
+    assert (one.state, one.blocks) == (State.UNASKED, True)
+    assert "no profile called paranoid" in one.sentence
+
+
+def test_what_did_not_run_names_the_gate_that_it_waits_for() -> None:
+    rows = answers(
+        build={"outcome": "failed"},
+        oracle={"outcome": "not_run", "summary": "Not run, because build did not pass."},
+    )
+    found = requirements(audit(status="rejected"), rows, today=TODAY)
+    assert [(one.gate, one.state) for one in found] == [("build", State.FAILED), ("oracle", State.NOT_RUN)]
+    assert found[1].sentence == "Not run, because build did not pass."

@@ -173,6 +173,12 @@ def test_a_wrong_value_is_refused_by_its_key_and_line(text: str, key: str, line:
     assert refusal.line == line
 
 
+def test_the_line_of_a_refusal_is_found_behind_a_line_of_blanks_in_no_time() -> None:
+    blanks = " " * 40_000
+    refusal = refused(f'[metadata]\nnote = """\n{blanks}x\n[{blanks}\n"""\n[verifier]\ntimeout_sec = "x"\n')
+    assert refusal.line == 7
+
+
 def test_steps_are_refused_with_the_word_multi_step() -> None:
     refusal = refused('[task]\nname = "a/b"\n[[steps]]\nname = "one"\n')
     assert "multi-step" in refusal.reason

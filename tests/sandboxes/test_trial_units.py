@@ -19,9 +19,20 @@ from sandboxes.task import Task
 from sandboxes.trial import Solver, Trial, TrialOutcome, grade, nop, oracle, run_trial
 from sandboxes.unit_results import UnitResult
 from sandboxes.variation import PLAIN, Variation
-from tests.sandboxes.test_trial import LIMITS, MODES, READY, REWARD, VERIFIER, separate, shared
+from tests.sandboxes.test_trial import (
+    LIMITS,
+    MODES,
+    READY,
+    REWARD,
+    SEPARATE,
+    VERIFIER,
+    agent,
+    separate,
+    shared,
+)
 
 Run = Callable[..., Trial]
+WHOLE_FOLDER = SEPARATE.replace("/app/answer.txt", "/app")
 SHUFFLED = Variation("shuffled", order=3)
 UNCHECKED = py_compile.PycInvalidationMode.UNCHECKED_HASH
 CTRF = '{"results": {"tests": [{"name": "a", "status": "passed"}, {"name": "b", "status": "failed"}]}}'
@@ -65,6 +76,17 @@ def test_an_evolved_task_tells_its_units(run: Run, mode: Callable[..., Task]) ->
     assert trial.outcome is TrialOutcome.FAILED and not trial.shuffled
     assert said(trial) == {"units/00-seed": True, "units/10-more": False, "units/20-last": True}
     assert said(run(task, nop))["units/00-seed"] is False
+
+
+def test_the_runner_imports_nothing_from_where_it_is_started(run_here: Run) -> None:
+    json = "echo '{\"reward\": 0}' > /logs/verifier/reward.json\n"
+    forge = "printf 'import os; os.write(1, b\"1\\\\n\"); os._exit(0)\\n' > /app/json.py"
+    started = {"tests/Dockerfile": VERIFIER.replace("/srv", "/app"), "task.toml": WHOLE_FOLDER}
+    task = evolved(n00_seed=json).replace({p: TaskFile.text(text) for p, text in started.items()})
+    trial = run_here(task, agent(f"{forge}; python3 -c 'import json'"))
+    assert trial.commands[0].stdout == b"1\n", "it would be imported"
+    assert trial.outcome is TrialOutcome.FAILED, trial.summary
+    assert said(trial) == {"units/00-seed": False}
 
 
 def unbaked(**files: str) -> Task:

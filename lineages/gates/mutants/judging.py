@@ -135,7 +135,9 @@ def named(documents: tuple[str, ...], path: str) -> bool:
 def _has(text: str, path: str) -> bool:
     """Whether a text names a file, by its whole path or its last part, not as a part of another name."""
     names = dict.fromkeys([path, path.rpartition("/")[2]])
-    return any(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) for name in names)
+    return any(
+        name in text and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) for name in names
+    )
 
 
 def _overlooked(mutant: Mutant) -> str:

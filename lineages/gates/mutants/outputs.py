@@ -12,8 +12,9 @@ from itertools import chain
 from lineages.gates.mutants import Files, Kind, Mutant
 from sandboxes.files import TaskFile
 
-MOST_BYTES = 4 << 20
-"""Of an output whose lines are changed; a larger one is only taken away, emptied or exchanged."""
+MOST_BYTES, MOST_BYTES_IN_ALL = 1 << 20, 8 << 20
+"""Of outputs whose lines are changed, each change a copy in memory; larger ones, and those that come after so
+much, are only taken away, emptied or exchanged."""
 
 MOST_COLUMNS = 8
 
@@ -34,15 +35,16 @@ def outputs_of(reference: Files, before: Files) -> dict[str, TaskFile]:
 def output_mutants(reference: Files, before: Files, among: Collection[str] | None = None) -> list[Mutant]:
     """One for each mistake in each output; none that leaves the output as it is, and no two alike.
 
-    `among` are the only outputs that are changed; None for all. Files that were there and that the reference
-    removed come as well.
+    `among` are the only outputs that are changed, in this order; None for all. Files that were there and that
+    the reference removed come as well.
     """
     made = outputs_of(reference, before)
     if among is not None:
-        made = {path: file for path, file in made.items() if path in among}
+        made = {path: made[path] for path in among if path in made}
+    large = too_large(made)
     found: dict[tuple[str, bytes | None], Mutant] = {}
     for path, file in made.items():
-        for mutant in _of_one(path, file, before.get(path), made):
+        for mutant in _of_one(path, file, before.get(path), made, lines=path not in large):
             content = mutant.outputs[path]
             if not _same(content, file):
                 found.setdefault((path, content.data if content else None), mutant)
@@ -50,6 +52,17 @@ def output_mutants(reference: Files, before: Files, among: Collection[str] | Non
         left = Mutant(Kind.STALE, path, "it not removed", outputs={path: before[path]})
         found.setdefault((path, before[path].data), left)
     return list(found.values())
+
+
+def too_large(made: Files) -> set[str]:
+    """The outputs of which no line is changed: what there is of them is too much."""
+    found, total = set(), 0
+    for path, file in made.items():
+        if len(file.data) > MOST_BYTES or total + len(file.data) > MOST_BYTES_IN_ALL:
+            found.add(path)
+        else:
+            total += len(file.data)
+    return found
 
 
 def is_program(path: str, file: TaskFile) -> bool:
@@ -62,7 +75,9 @@ def _same(one: TaskFile | None, other: TaskFile | None) -> bool:
     return one is other or (one is not None and other is not None and one.data == other.data)
 
 
-def _of_one(path: str, file: TaskFile, before: TaskFile | None, made: Files) -> Iterator[Mutant]:
+def _of_one(
+    path: str, file: TaskFile, before: TaskFile | None, made: Files, *, lines: bool
+) -> Iterator[Mutant]:
     def mutant(kind: Kind, what: str, content: TaskFile | None, line: int = 0) -> Mutant:
         return Mutant(kind, path, what, line, outputs={path: content})
 
@@ -73,7 +88,7 @@ def _of_one(path: str, file: TaskFile, before: TaskFile | None, made: Files) -> 
     other = _next(path, made)
     if other:
         yield mutant(Kind.OTHERS, f"the content of {other}", replace(file, data=made[other].data))
-    if b"\0" not in file.data and len(file.data) <= MOST_BYTES:
+    if lines and b"\0" not in file.data:
         for kind, what, line, data in _line_changes(file.data):
             yield mutant(kind, what, replace(file, data=data), line)
 

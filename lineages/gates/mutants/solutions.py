@@ -38,13 +38,16 @@ def solution_mutants(task: Task) -> list[Mutant]:
 
 def _scripts(task: Task) -> Iterator[str]:
     for path, file in task.files.items():
-        if path.startswith("solution/") and (path.endswith(".sh") or _by_a_shell(file.data)):
+        if path.startswith("solution/") and _for_a_shell(path, file.data):
             yield path
 
 
-def _by_a_shell(script: bytes) -> bool:
+def _for_a_shell(path: str, script: bytes) -> bool:
+    """By its first line; by its name only where that line names no interpreter."""
     first = script.partition(b"\n")[0]
-    return first.startswith(b"#!") and any(word.rpartition(b"/")[2] in _SHELLS for word in first[2:].split())
+    if first.startswith(b"#!"):
+        return any(word.rpartition(b"/")[2] in _SHELLS for word in first[2:].split())
+    return path.endswith(".sh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +72,23 @@ def _of_script(path: str, file: TaskFile) -> Iterator[Mutant]:
         yield Mutant(place.kind, path, what, place.line, solution={path: TaskFile(data, file.mode)})
 
 
-def _places(node: Node) -> Iterator[_Place]:
-    if node.type == "command":
-        name = node.child_by_field_name("name")
-        if name is not None and (name.text or b"").decode("utf-8", "replace") not in _HOUSEKEEPING:
-            yield _Place(Kind.COMMAND, node.start_byte, node.end_byte, _idle(node), node.start_point[0] + 1)
-            yield from _numbers(node)
-    # Without its condition a loop would only never end.
-    condition = node.child_by_field_name("condition") if node.type == "while_statement" else None
-    for child in node.named_children:
-        if child != condition:
-            yield from _places(child)
+def _places(root: Node) -> Iterator[_Place]:
+    """In the order of the script. Not recursive: a long chain of `&&` is as deep as it is long."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "command":
+            yield from _of_command(node)
+        # Without its condition a loop would only never end.
+        condition = node.child_by_field_name("condition") if node.type == "while_statement" else None
+        waiting += [child for child in reversed(node.named_children) if child != condition]
+
+
+def _of_command(node: Node) -> Iterator[_Place]:
+    name = node.child_by_field_name("name")
+    if name is not None and (name.text or b"").decode("utf-8", "replace") not in _HOUSEKEEPING:
+        yield _Place(Kind.COMMAND, node.start_byte, node.end_byte, _idle(node), node.start_point[0] + 1)
+        yield from _numbers(node)
 
 
 def _idle(node: Node) -> bytes:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from lineages.gates.base import Subject
 from lineages.gates.mutants import Files, Mutant
+from lineages.gates.mutants.outputs import outputs_of
 from lineages.gates.trials import fresh, regrade, solved, untouched
 from sandboxes.base import Kind as Entered
 from sandboxes.base import Sandbox
@@ -26,24 +27,18 @@ from sandboxes.trial import Solved, Solver, Trial, oracle
 MOST_NAMES = 200
 """Of paths that an instruction may name in shared mode; a longer one is no list of outputs."""
 
+NOTHING_SEEN = (
+    "The reference makes or changes no file that the instruction names, so that what a wrong solution leaves "
+    "cannot be told from it."
+)
+
 LEAST_SECONDS, TIMES_AS_LONG = 60.0, 5.0
 """A command of a wrong solution may take that long, or so many times what the reference took in all."""
 
 _PATH = re.compile(r"(?<![\w./:-])/?(?:[\w.+-]+/)*[\w.+-]*\w/?")
-_SYSTEM = (
-    "/bin",
-    "/dev",
-    "/etc",
-    "/lib",
-    "/proc",
-    "/root",
-    "/run",
-    "/sbin",
-    "/sys",
-    "/tests",
-    "/usr",
-    "/var",
-)
+_SYSTEM = ("/bin", "/dev", "/lib", "/proc", "/run", "/sbin", "/sys", "/tests", "/usr")
+_MIXED = ("/", "/etc", "/root", "/var")
+"""Folders that hold the system's own beside other things: those below them may be a task's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +50,15 @@ class Tried:
 
 
 class Trying(Protocol):
-    """`reference` are the outputs that the reference left, `before` what stood there without it."""
+    """`reference` are the outputs that the reference left, `before` what stood there without it.
 
+    `first` is the trial in which they were seen. `left_out` says what was not looked at, and why.
+    """
+
+    first: Trial
     reference: Files
     before: Files
+    left_out: Sequence[str]
 
     def output(self, mutant: Mutant) -> Tried: ...
 
@@ -84,9 +84,13 @@ class Separate:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = _patient(subject)
-        self._left = solved(subject).solved or Solved(())
+        self.first = solved(subject)
+        self._left = self.first.solved or Solved(())
         self.reference: Files = self._left.artifacts
         self.before: Files = untouched(subject).artifacts
+        self.left_out: Sequence[str] = [
+            f"{each.source} is not changed: {each.refused}." for each in self._left.deliveries if each.refused
+        ]
 
     def output(self, mutant: Mutant) -> Tried:
         return Tried(regrade(self._subject, with_outputs(self._left, mutant.outputs)))
@@ -129,11 +133,18 @@ class Shared:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = _patient(subject)
-        self._names = named_paths(subject.task.text(INSTRUCTION))
+        every = named_paths(subject.task.text(INSTRUCTION))
+        self._names = every[:MOST_NAMES]
         seen = _Seen(self._names)
-        fresh(subject, seen.around(oracle))
+        self.first = fresh(subject, seen.around(oracle))
         self.reference: Files = seen.after
         self.before: Files = seen.before
+        self.left_out: Sequence[str] = sorted(seen.left_out)
+        if len(every) > MOST_NAMES:
+            more = f"The instruction names {len(every)} paths; only the first {MOST_NAMES} are looked at."
+            self.left_out = [more, *self.left_out]
+        if not outputs_of(self.reference, self.before):
+            self.left_out = [NOTHING_SEEN, *self.left_out]
 
     def output(self, mutant: Mutant) -> Tried:
         def solve(task: Task, sandbox: Sandbox) -> None:
@@ -149,6 +160,9 @@ class Shared:
         return Tried(done, seen.after)
 
     def again(self) -> Files:
+        return self._subject.once.get("oracle, again", self._run_again)
+
+    def _run_again(self) -> Files:
         seen = _Seen(self._names)
         fresh(self._subject, seen.around(oracle))
         return seen.after
@@ -168,32 +182,39 @@ class _Seen:
     names: list[str]
     before: dict[str, TaskFile] = field(default_factory=dict)
     after: dict[str, TaskFile] = field(default_factory=dict)
+    left_out: set[str] = field(default_factory=set)
 
     def around(self, solver: Solver) -> Solver:
         def solve(task: Task, sandbox: Sandbox) -> None:
-            self.before = _looked(sandbox, self.names)
+            self.before = self._looked(sandbox)
             solver(task, sandbox)
-            self.after = _looked(sandbox, self.names)
+            self.after = self._looked(sandbox)
 
         return solve
+
+    def _looked(self, sandbox: Sandbox) -> dict[str, TaskFile]:
+        """The regular files at the named places, and below the folders among them."""
+        found: dict[str, TaskFile] = {}
+        for path, entry in sandbox.look(list(_places(sandbox.image.workdir, self.names))).items():
+            if entry.kind is Entered.FOLDER and _is_system(path):
+                self.left_out.add(f"{path} holds the system's own; only what is named in it is looked at.")
+                continue
+            try:
+                read = sandbox.read_files([path])
+            except TooMuch as refusal:
+                # A whole workspace, may be; the files in it that the text names are looked at themselves.
+                self.left_out.add(f"{path} as a whole is not looked at or changed: {refusal}.")
+                continue
+            if not read and entry.kind is not Entered.FOLDER:
+                self.left_out.add(f"{path} is a link, a special file or behind a link; it is not changed.")
+            found |= read
+        return found
 
 
 def named_paths(instruction: str) -> list[str]:
     """What in a text may be the path of a file or a folder, in order: a slash or a suffix is in it."""
     found = (match[0].rstrip(".") for match in _PATH.finditer(instruction))
-    return list(dict.fromkeys(each for each in found if "/" in each or "." in each.strip(".")))[:MOST_NAMES]
-
-
-def _looked(sandbox: Sandbox, names: list[str]) -> dict[str, TaskFile]:
-    """The regular files at the named places, and below the folders among them."""
-    found: dict[str, TaskFile] = {}
-    for path, entry in sandbox.look(list(_places(sandbox.image.workdir, names))).items():
-        if entry.kind is Entered.FILE or (entry.kind is Entered.FOLDER and not _is_system(path)):
-            try:
-                found |= sandbox.read_files([path])
-            except TooMuch:
-                continue  # a workspace; the files in it that the text names are looked at themselves
-    return found
+    return list(dict.fromkeys(each for each in found if "/" in each or "." in each.strip(".")))
 
 
 def _places(workdir: str, names: list[str]) -> Iterator[str]:
@@ -208,4 +229,4 @@ def _places(workdir: str, names: list[str]) -> Iterator[str]:
 
 
 def _is_system(path: str) -> bool:
-    return path == "/" or any(f"{path}/".startswith(f"{folder}/") for folder in _SYSTEM)
+    return path in _MIXED or any(f"{path}/".startswith(f"{folder}/") for folder in _SYSTEM)

@@ -10,31 +10,41 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .bounds import Bounds
 from .names import Names, called
-from .origin import RECORD, TEXT, Origins
+from .origin import LOADERS, RECORD, RUNNERS, TEXT, Origins
 
 PATH_CALLS = frozenset(
     "open exists isfile isdir getsize stat lstat read_text read_bytes is_file is_dir is_symlink"
     " islink listdir iterdir read_csv read_json read_excel read_parquet read_table connect access samefile"
     " cmp".split()
 )
-WRITES = frozenset(
-    {"write_text", "write_bytes", "touch", "mkdir", "makedirs", "unlink", "copy", "copytree", "symlink_to"}
-)
+WRITES = frozenset({"write_text", "write_bytes", "touch", "mkdir", "makedirs", "unlink", "symlink_to"})
+COPIES = frozenset({"copy", "copy2", "copyfile", "copytree", "move", "rename", "replace"})
+IS_THERE = frozenset({"exists", "isfile", "isdir", "is_file", "is_dir", "lexists", "islink", "is_symlink"})
 SAYS = frozenset("print fail skip log debug info warning error exit xfail append_message Exception".split())
 REQUESTS = frozenset("get post put delete patch request head urlopen".split())
+CLIENT = re.compile(r"requests|httpx|session|client|urllib|http|\bs\.", re.IGNORECASE)
+ADDRESS = re.compile(r"\w+://")
 RUNS = frozenset("run check_output check_call Popen call system popen getoutput getstatusoutput".split())
-NEAR = frozenset({"isclose", "approx", "assertAlmostEqual"})
-UNITTEST = frozenset({"assertGreater", "assertGreaterEqual", "assertLess", "assertLessEqual"})
-COUNTS = frozenset({"len", "sum", "getsize", "count"})
-CLOCKS = frozenset({"time", "perf_counter", "monotonic"})
+SUBSETS = frozenset({"issubset", "issuperset"})
+PATTERNS = frozenset({"search", "match", "fullmatch", "findall", "finditer"})
+ABOVE, BELOW = ("assertGreater", "assertGreaterEqual"), ("assertLess", "assertLessEqual")
 HEADER = re.compile(r"[A-Za-z][\w .-]*(?:[,;\t|][A-Za-z][\w .-]*)+")
+ANCHORED = re.compile(r"\^?((?:#+ )?[A-Za-z][A-Za-z0-9 -]{2,40}[:=])")
+FIELD = re.compile(r"\w+_\w+|[a-z]+[A-Z]\w*")
+"""A key that is no word of a language: a name that somebody gave to a field."""
+HEADED = re.compile(r"header|column|field", re.IGNORECASE)
+"""A name that says of a row that it is the first one of a table."""
 LABEL = re.compile(r"(?:#+ )?[A-Za-z][\w -]{2,40}[:=]\s*|#{1,6} [A-Za-z].{1,60}")
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """`kind` is path, key, column, label, threshold, count, written, mention, runs or fetches."""
+    """`kind` is path, key, member, column, label, threshold, count, written, mention, runs or fetches.
+
+    A `member` is a key, or an answer that stands where keys may stand; a `count` a bound that may be one.
+    """
 
     kind: str
     value: str
@@ -46,15 +56,16 @@ def asks(source: str) -> list[Ask]:
     tree = ast.parse(source)
     reader = _Reader(Names(tree))
     reader.visit(tree)
-    return list(dict.fromkeys(reader.found))
+    return list(dict.fromkeys([*reader.found, *(Ask(*each) for each in reader.bounds.found())]))
 
 
 class _Reader(ast.NodeVisitor):
     def __init__(self, names: Names) -> None:
         self.names = names
         self.origins = Origins(names)
+        self.bounds = Bounds(names, self.origins)
         self.found: list[Ask] = []
-        self._judged = 0
+        self._judged = self._asserted = 0
         self._keyed = {
             ast.unparse(node.value)
             for node in names.scope_of
@@ -69,7 +80,11 @@ class _Reader(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        self._judge(node.test)
+        self._asserted += 1
+        for test in node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]:
+            if not _is_absent(test):
+                self._judge(test)
+        self._asserted -= 1
 
     def visit_If(self, node: ast.If) -> None:
         self._judge(node.test)
@@ -112,21 +127,39 @@ class _Reader(ast.NodeVisitor):
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         if name in SAYS:
             return
+        if name == "assertFalse" and node.args and _is_absent(ast.UnaryOp(ast.Not(), node.args[0])):
+            return
         if name in RUNS and owner is not None:
             self._runs(node)
         if name in PATH_CALLS | WRITES:
             self._path(node, name, owner)
-        elif name == "get" and owner is not None and node.args and self.origins.of(owner) == RECORD:
-            self._note("key", self.names.strings(node.args[0]), node)
-        elif name in ("startswith", "assertIn") and node.args:
-            self._label(node, owner)
-        elif name in UNITTEST and len(node.args) >= 2:
-            self._threshold(node.args[0], node.args[1], node)
+        elif name in COPIES and len(node.args) == 2:
+            self._note("path", self.names.strings(node.args[0]), node)
+            self._note("written", self.names.strings(node.args[1]), node)
+        else:
+            self._named(node, name, owner)
         if name in REQUESTS and owner is not None:
             self._fetch(node)
             return
         if not self.names.strings(node):
             self.generic_visit(node)
+
+    def _named(self, node: ast.Call, name: str, owner: ast.expr | None) -> None:
+        """Keys, labels and bounds that a call asks for."""
+        if owner is None or not node.args:
+            return
+        if name in ("get", "pop") and self.origins.of(owner) == RECORD:
+            self._note("key", self.names.strings(node.args[0]), node)
+        elif name in SUBSETS:
+            self._form(owner, node.args[0], node)
+            self._form(node.args[0], owner, node)
+        elif name in ("startswith", "assertIn"):
+            self._label(node, owner)
+        elif name in (*ABOVE, *BELOW) and len(node.args) >= 2:
+            self.bounds.note(node.args[0], node.args[1], node, lower=name in ABOVE, asserted=True)
+        elif name in PATTERNS and len(node.args) >= 2 and self.origins.of(node.args[1]) == TEXT:
+            anchored = map(ANCHORED.match, self.names.strings(node.args[0]))
+            self._note("label", (each[1] for each in anchored if each), node)
 
     def _path(self, node: ast.Call, name: str, owner: ast.expr | None) -> None:
         of_owner = owner is not None and self.names.strings(owner)
@@ -139,23 +172,41 @@ class _Reader(ast.NodeVisitor):
         self._note("written" if written else "path", self.names.strings(path), node)
 
     def _runs(self, node: ast.Call) -> None:
-        """A command, its words joined by NUL where they are given as a list."""
+        """A command, its words joined by NUL where they are given as a list.
+
+        Where a solver's program is started, a path after it is handed over to it, and so told.
+        """
         first = node.args[0] if node.args else None
+        for words in self._commands(first):
+            program = next((at for at, word in enumerate(words[:2]) if word.startswith(("/", "./"))), 2)
+            told = words and RUNNERS.fullmatch(words[0]) is not None and not words[0].endswith("sh")
+            for at, word in enumerate(words):
+                if word.startswith("/") and (not told or at != 0):
+                    self._note("written" if told and at > program else "mention", [word], node)
         if isinstance(first, ast.List | ast.Tuple):
             words = [next(iter(self.names.strings(word)), "") for word in first.elts]
             self._note("runs", ["\0".join(words)] if words and words[0] else [], node)
         elif first is not None:
             self._note("runs", self.names.strings(first), node)
 
+    def _commands(self, first: ast.expr | None) -> Iterator[list[str]]:
+        if isinstance(first, ast.List | ast.Tuple):
+            yield [next(iter(self.names.strings(word)), "") for word in first.elts]
+        elif first is not None:
+            yield from (text.split() for text in self.names.strings(first))
+
     def _fetch(self, node: ast.Call) -> None:
-        url = (text for argument in node.args[:2] for text in self.names.strings(argument))
-        self._note("fetches", (text for text in url if "://" in text), node)
+        """Addresses that a client opens; what a mapping is asked for may look like one (XML, JSON-LD)."""
+        if called(node) == "urlopen" or CLIENT.search(ast.unparse(node.func)):
+            url = (text for argument in node.args[:2] for text in self.names.strings(argument))
+            self._note("fetches", filter(ADDRESS.match, url), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         loads = isinstance(node.ctx, ast.Load)
         if loads and self.origins.of(node.value) == RECORD:
             keys = node.slice.elts if isinstance(node.slice, ast.List | ast.Tuple) else [node.slice]
-            self._note("key", (text for key in keys for text in self.names.strings(key)), node)
+            for text in (text for key in keys for text in self.names.strings(key)):
+                self._note("key" if FIELD.fullmatch(text) or not _is_inner(node) else "member", [text], node)
         self.visit(node.value)
         if not self.names.strings(node.slice):
             self.visit(node.slice)
@@ -164,20 +215,22 @@ class _Reader(ast.NodeVisitor):
         for left, operator, right in zip(
             [node.left, *node.comparators], node.ops, node.comparators, strict=False
         ):
-            if isinstance(operator, ast.In):
-                self._contained(left, right, node)
-            elif isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
-                self._threshold(left, right, node)
-                self._threshold(right, left, node)
+            if isinstance(operator, ast.In) or (isinstance(operator, ast.NotIn) and not self._asserted):
+                self._contained(left, right, node, sure=isinstance(operator, ast.In))
+            elif isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE) and self._judged:
+                above = isinstance(operator, ast.Gt | ast.GtE)
+                self.bounds.note(left, right, node, lower=above, asserted=bool(self._asserted))
+                self.bounds.note(right, left, node, lower=not above, asserted=bool(self._asserted))
             if isinstance(operator, ast.Eq | ast.GtE | ast.LtE):
                 self._form(left, right, node)
                 self._form(right, left, node)
         self.generic_visit(node)
 
-    def _contained(self, left: ast.expr, right: ast.expr, node: ast.Compare) -> None:
+    def _contained(self, left: ast.expr, right: ast.expr, node: ast.Compare, *, sure: bool) -> None:
         texts = self.names.strings(left)
-        if self.origins.of(right) == RECORD and self._is_keyed(right):
-            self._note("key", texts, node)
+        keyed = self._is_keyed(right)
+        if self.origins.of(right) == RECORD and (keyed or self._is_document(right)):
+            self._note("key" if keyed and sure else "member", texts, node)
         elif self.origins.of(right) == TEXT:
             self._note("label", filter(LABEL.fullmatch, texts), node)
 
@@ -187,64 +240,54 @@ class _Reader(ast.NodeVisitor):
             return True
         return ast.unparse(node) in self._keyed
 
+    def _is_document(self, node: ast.expr) -> bool:
+        """Whether it is all that a file holds, rather than a part of it, which may be a list of answers."""
+        bound = self.names.bindings(node) if isinstance(node, ast.Name) else []
+        return bool(bound) and all(called(each.value) in LOADERS for each in bound)
+
     def _label(self, node: ast.Call, owner: ast.expr | None) -> None:
         inside = owner if called(node) == "startswith" else node.args[1] if len(node.args) > 1 else None
         if inside is not None and self.origins.of(inside) == TEXT:
             self._note("label", filter(LABEL.fullmatch, self.names.strings(node.args[0])), node)
 
-    def _form(self, made: ast.expr, wanted: ast.expr, node: ast.Compare) -> None:
+    def _form(self, made: ast.expr, wanted: ast.expr, node: ast.expr) -> None:
         """What keys or columns a whole is compared with. The values beside them are answers."""
         kind = self.origins.of(made)
         if kind == RECORD:
-            self._note("key", self._keys(made, wanted), node)
+            inner = _unwrapped(made)
+            keyed = isinstance(wanted, ast.Dict) or (self._is_keyed(inner) and inner is not made)
+            keyed = keyed or (inner is made and not isinstance(made, ast.Name) and self._is_keyed(made))
+            inside = isinstance(inner, ast.Subscript)
+            if keyed or self._is_document(inner):
+                for text in self.names.items(wanted):
+                    sure = keyed and (not inside or FIELD.fullmatch(text))
+                    self._note("key" if sure else "member", [text], node)
         elif kind == TEXT:
-            texts = self.names.strings(wanted)
-            self._note(
-                "column", (c for t in texts if HEADER.fullmatch(t) for c in re.split(r"[,;\t|]", t)), node
-            )
+            texts = (text for text in self.names.strings(wanted) if HEADER.fullmatch(text))
+            self._note("column", (column for text in texts for column in re.split(r"[,;\t|]", text)), node)
+            if HEADED.search(ast.unparse(made)):
+                self._note("column", self.names.items(wanted), node)
 
-    def _keys(self, made: ast.expr, wanted: ast.expr) -> Iterator[str]:
-        if isinstance(wanted, ast.Dict) or self._names_keys(made):
-            yield from self.names.items(wanted)
 
-    def _names_keys(self, made: ast.expr) -> bool:
-        inner = made
-        while (
-            isinstance(inner, ast.Call) and called(inner) in ("set", "list", "sorted", "tuple") and inner.args
-        ):
-            inner = inner.args[0]
-        return self._is_keyed(inner) and (inner is not made or not isinstance(inner, ast.Name))
+def _is_absent(test: ast.expr) -> bool:
+    """Whether it is asked that a file is not there, which asks nobody to make one."""
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and called(test.operand) in IS_THERE
 
-    def _threshold(self, made: ast.expr, bound: ast.expr, node: ast.expr) -> None:
-        number = _number(bound)
-        if number is None or not self._judged and called(node) not in UNITTEST:
-            return
-        about = self.names.bindings(made)
-        shown = [made, *(each.value for each in about)]
-        if any(_calls(each) & NEAR or called(each) == "abs" for each in shown):
-            return  # a tolerance is about rounding, not about what was asked
-        if self.origins.of(made) or any(_calls(each) & CLOCKS for each in shown):
-            counted = any(_calls(each) & COUNTS or "st_size" in ast.unparse(each) for each in shown)
-            self._note("count" if counted else "threshold", [number], node)
+
+def _unwrapped(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Call) and called(node) in ("set", "list", "sorted", "tuple") and node.args:
+        node = node.args[0]
+    return node
+
+
+def _is_inner(node: ast.Subscript) -> bool:
+    """Whether it is asked of what stands under another key: what is counted may be the key there."""
+    return isinstance(node.value, ast.Subscript) and not isinstance(
+        getattr(node.value.slice, "value", None), int
+    )
 
 
 def _asks_by_key(node: ast.Subscript | ast.Attribute) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr in ("keys", "items", "get", "columns", "fieldnames")
     return isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
-
-
-def _calls(node: ast.expr) -> set[str]:
-    return {called(each) for each in ast.walk(node) if isinstance(each, ast.Call)}
-
-
-def _number(node: ast.expr) -> str | None:
-    """A number that stands there, products of numbers worked out."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _number(node.left), _number(node.right)
-        return None if left is None or right is None else f"{float(left) * float(right):.12g}"
-    if not isinstance(node, ast.Constant) or isinstance(node.value, bool):
-        return None
-    return f"{node.value:.12g}" if isinstance(node.value, int | float) else None

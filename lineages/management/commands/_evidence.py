@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
+from lineages.gates import all_gates
 from lineages.gates.base import Result
 from lineages.library import blobs
 from lineages.library.models import CommandRun, GateFinding, GateResult
@@ -115,10 +116,21 @@ def plain(text: str) -> str:
 def write(judged: Judged, folder: Path, root: str) -> None:
     """`task.json`, and a text file for each gate with all that it said and every command's output.
 
-    They stand below `folder` as the task stands below `root`. Files of an earlier run are replaced.
+    They stand below `folder` as the task stands below `root`. Files of an earlier run are replaced, and those
+    of gates that were not asked this time removed. Raises `OSError` that names the folder.
     """
     place = folder.joinpath(*_parts(judged.path, root))
+    try:
+        _write(judged, place)
+    except OSError as problem:
+        sentence = f"the evidence in {place} could not be written: {problem.strerror or problem}"
+        raise OSError(problem.errno, f"{sentence}; the same command with --resume goes on") from problem
+
+
+def _write(judged: Judged, place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
+    for name in all_gates():
+        (place / f"{name}.txt").unlink(missing_ok=True)
     told = json.dumps(as_json(judged), indent=2) + "\n"
     (place / "task.json").write_text(told, encoding="utf-8", errors="surrogateescape")
     for row in results(judged):

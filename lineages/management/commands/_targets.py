@@ -25,13 +25,20 @@ ENDINGS = (".tar.gz", ".tgz", ".tar", ".zip")
 class Targets:
     """The tasks of one TARGET, found one at a time. `total` is how many there are, once that is known.
 
-    `apart` names the folders and archives that lie in a folder of many tasks and give it none.
+    Of what lies in a folder of many tasks `apart` names the folders that hold none, and `archives` the
+    archives, which nobody looks into.
     """
 
     def __init__(self, target: str) -> None:
-        """A path that exists wins over a reference. Raises `NoSuchEnvironment`, `TaskRefused`."""
+        """A path that exists wins over a reference.
+
+        Raises `NoSuchEnvironment`, `TaskRefused`, and `ValueError` where nothing is named.
+        """
+        if not target:
+            raise ValueError("TARGET is empty: name a folder, an archive or a reference")
         self.total = 1
         self.apart: tuple[str, ...] = ()
+        self.archives: tuple[str, ...] = ()
         path = Path(target)
         if not path.exists():
             self._found = iter([_environment(target)])
@@ -46,7 +53,8 @@ class Targets:
     def _in_folder(self, path: Path) -> Iterator[Target]:
         folders = find_tasks(path)
         self.total = max(1, len(folders))
-        self.apart = _apart(path, folders)
+        if path not in folders:
+            self.apart, self.archives = _beside(path, folders)
         if not folders:
             return iter([Target(str(path), _refusing(str(path), NO_TASK))])
         return (_task(folder, partial(read_folder, folder)) for folder in folders)
@@ -59,12 +67,12 @@ class Targets:
         self.total = number
 
 
-def _apart(path: Path, folders: list[Path]) -> tuple[str, ...]:
-    if path in folders:
-        return ()
+def _beside(path: Path, folders: list[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the folders below `path` that none of the tasks is in, and of the archives. No hidden ones."""
     holding = {folder.relative_to(path).parts[0] for folder in folders}
-    others = (child for child in path.iterdir() if child.name not in holding and child.name[0] != ".")
-    return tuple(sorted(child.name for child in others if child.is_dir() or _is_archive(child)))
+    others = sorted(child for child in path.iterdir() if child.name not in holding and child.name[0] != ".")
+    apart = tuple(child.name for child in others if child.is_dir())
+    return apart, tuple(child.name for child in others if not child.is_dir() and _is_archive(child))
 
 
 def _is_archive(path: Path) -> bool:

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from agents.plan import Direction, Effort
 from lineages import sweeping
+from lineages.gates import PROFILES
 from lineages.growth import loops
 from lineages.growth.evolving import ALL_DIRECTIONS, RecipeSettings, start
 from lineages.growth.models import Evolution, Recipe
@@ -46,6 +47,7 @@ def add_recipe_options(parser: CommandParser) -> None:
     parser.add_argument("--directions", nargs="+", choices=[*Direction], default=list(ALL_DIRECTIONS))
     parser.add_argument("--author", default="offline")
     parser.add_argument("--approve", choices=[*Recipe.Approval], default=Recipe.Approval.AUTO)
+    parser.add_argument("--profile", choices=[*PROFILES], default="standard", help="the gates to pass")
     parser.add_argument("--seed", type=seed_number, default=0)
 
 
@@ -64,6 +66,7 @@ def settings_of(options: dict[str, Any]) -> RecipeSettings:
         approval=options["approve"],
         author=options["author"],
         seed=options["seed"],
+        profile=options["profile"],
     )
 
 

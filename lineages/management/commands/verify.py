@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -102,10 +103,31 @@ class Command(BaseCommand):
         table([("gate", *Result), *run.by_gate()], self.stdout.write)
         refused = sum(each.refused for each in run.judged)
         taken = sum(each.taken_over for each in run.judged)
+        warned = sum(bool(each.warnings) for each in run.judged)
+        note = f"; {warned} with warnings of what was mended or left out (--json has them)" if warned else ""
         self.stdout.write(
             f"\n{run.total} found: {run.counted()}; {len(run.judged) - refused} verified "
-            f"({taken} of them taken over), {refused} refused"
+            f"({taken} of them taken over), {refused} refused{note}"
         )
+
+
+def _writable(folder: Path | None) -> Path | None:
+    """The folder for evidence, made. Raises `ValueError` where there can be none."""
+    if folder is None:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise ValueError(f"--evidence {folder} is no folder to write to: {problem.strerror}") from problem
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(f"--evidence {folder} is a folder that we may not write to")
+    return folder
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = len(names) - SHOWN_APART
+    shown = ", ".join(map(evidence.plain, names[:SHOWN_APART]))
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 class Run:
@@ -118,7 +140,7 @@ class Run:
             raise ValueError(f"--repeats is a number up to {MOST_REPEATS}, not {options['repeats']}")
         self.target: str = options["target"]
         self.asked = Asked(**{key: options[key] for key in ("profile", "repeats", "regrade", "resume")})
-        self.evidence: Path | None = options["evidence"]
+        self.evidence = _writable(options["evidence"])
         self.interrupted = False
         self._batch = Batch(self.asked, options["jobs"])
         self._targets = Targets(self.target)
@@ -135,9 +157,10 @@ class Run:
         if self._backend.provisional:
             progress(f"warning: {self._backend.name} is for tasks that you trust; use Docker for others")
         if self._targets.apart:
-            more = len(self._targets.apart) - SHOWN_APART
-            names = ", ".join(map(evidence.plain, self._targets.apart[:SHOWN_APART]))
-            progress(f"warning: no task in {names}{f' and {more} more' if more > 0 else ''}")
+            progress(f"warning: no task in {_some(self._targets.apart)}")
+        if self._targets.archives:
+            some = _some(self._targets.archives)
+            progress(f"warning: archives in a folder are not looked into, verify each by itself: {some}")
 
     def all(self) -> None:
         with closing(self._batch.run(self._targets)) as outcomes:
@@ -189,6 +212,7 @@ class Run:
             "found": self.total,
             "verified": sum(not each.refused for each in judged),
             "refused": sum(each.refused for each in judged),
+            "left_out": [*self._targets.apart, *self._targets.archives],
             "counts": {verdict: self._counts[verdict] for verdict in Verdict},
             "by_gate": {row[0]: dict(zip(Result, map(int, row[1:]), strict=True)) for row in self.by_gate()},
             "gates": only["gates"],
