@@ -22,7 +22,7 @@ from sandboxes.trial import Solved, Solver, Trial
 
 PROBE_SECONDS = 30
 """The most that a probe gets for its own work."""
-LEAST_SECONDS = 120
+LEAST_SECONDS = 30
 PATIENCE = 5
 """A probe may make the tests hang; they get that many times what they need without one, then they failed."""
 MARK = "probe:"

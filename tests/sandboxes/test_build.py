@@ -70,6 +70,7 @@ def test_a_context_without_a_dockerfile_does_not_build(backend: Backend) -> None
         f"{FROM}ADD http://127.0.0.1:1/x /x\n",
         f"{FROM}LABEL org.envevo.fork=1\n",
     ],
+    ids=["our own image", "the host's network", "another frontend", "a download", "our own label"],
 )
 def test_what_the_policy_refuses_is_not_built(backend: Backend, dockerfile: str) -> None:
     with pytest.raises(Unsupported, match="not built here: line"):
