@@ -1,16 +1,38 @@
-"""oracle: the reference solution gets the full reward in a fresh sandbox."""
+"""oracle: the reference solution gets the full reward in a fresh sandbox.
+
+One that does not is run again as often as the profile repeats, only to tell a solution that never passes from
+a task that is unstable: no later run makes up for the first.
+"""
 
 from __future__ import annotations
 
-from lineages.gates.base import A_TRIAL, Gate, Outcome, Result, Subject
-from lineages.gates.trials import ORACLE, kept, outcome, rewarded, solved
-from sandboxes.trial import Trial, TrialOutcome
+from dataclasses import replace
+
+from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
+from lineages.gates.trials import ORACLE, fresh, kept, outcome, rewarded, solved
+from sandboxes.trial import Trial, TrialOutcome, oracle
+from sandboxes.variation import variations
 
 
 def check(subject: Subject) -> Outcome:
     done = solved(subject)
-    result = Result.PASSED if rewarded(done) else Result.FAILED
-    return outcome(result, _told(done), done, kept=kept(subject, ORACLE, done))
+    left = kept(subject, ORACLE, done)
+    if rewarded(done):
+        return outcome(Result.PASSED, _told(done), done, kept=left)
+    failed = outcome(Result.FAILED, _told(done), done, kept=left)
+    if done.outcome is not TrialOutcome.FAILED or subject.repeats == 1:
+        return failed
+    return _counted(failed, subject)
+
+
+def _counted(failed: Outcome, subject: Subject) -> Outcome:
+    """The failure with how many of all runs passed."""
+    again = [fresh(subject, oracle, variation=way) for way in variations(subject.repeats)[1:]]
+    passed = sum(map(rewarded, again))
+    summary = failed.summary
+    if passed:
+        summary = f"Unstable: the reference solution passed {passed} of {subject.repeats} runs."
+    return replace(failed, summary=summary, runs=subject.repeats, runs_passed=passed)
 
 
 def _told(done: Trial) -> str:
@@ -27,12 +49,12 @@ def _told(done: Trial) -> str:
 
 GATE = Gate(
     name="oracle",
-    version=1,
+    version=2,
     title="The reference solution passes",
     failing="Nobody can be shown to solve this task: its own reference solution does not.",
-    cost="one trial",
+    cost="one trial; where it fails, one for each repeat",
     waivable=False,
-    inputs=A_TRIAL,
+    inputs=A_TRIAL | {Input.REPEATS},
     check=check,
     after=("static", "build"),
     sandbox=True,

@@ -23,7 +23,7 @@ LOOKS = "environment tests config backend base"
 DEPENDS_ON = {
     "static": TASK,
     "build": LOOKS,
-    "oracle": TRIAL,
+    "oracle": f"{TRIAL} repeats",
     "invalid_test": f"{LOOKS} instruction",
     "initial_state": f"{LOOKS} parent",
     "repeat": f"{TRIAL} repeats",
