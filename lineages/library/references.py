@@ -19,7 +19,7 @@ def find(reference: str) -> Environment:
     generation, _, k = place.removeprefix("g").partition(".")
     if not (place.startswith("g") and generation.isdecimal() and (k.isdecimal() or not k)):
         raise NoSuchEnvironment(
-            f"{reference!r} is not a reference: write <lineage>/g<generation>, e.g. {slug}/g0"
+            f"{reference!r} is not a reference: write <lineage>/g<generation>, e.g. {slug or 'lineage'}/g0"
         )
     found = (
         Environment.objects.select_related("lineage", "snapshot")

@@ -390,6 +390,18 @@ def test_an_evolution_that_comes_to_nothing_is_exit_1_with_what_grew(
     assert "words/g0: cancelled — the parent did not pass its audit" in said.out
 
 
+def test_an_evolution_that_is_exhausted_says_of_each_direction_why(
+    seed: Environment, script: Script, run: Any
+) -> None:
+    script.review = lambda brief, plan: REJECT
+
+    said = run("evolve", "words/g0", "--author", "scripted", "--profile", "paper", "--directions", "length")
+
+    assert said.code == 1
+    assert "words/g0: exhausted — no child by length" in said.out
+    assert "  length: plan rounds spent — no plan accepted in 3 rounds" in said.out
+
+
 @pytest.mark.parametrize(
     ("words", "telling"),
     [

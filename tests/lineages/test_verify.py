@@ -430,12 +430,22 @@ def test_elsewhere_each_task_is_a_plain_line_and_standard_output_is_the_answer_a
 # wrong use, interruptions
 
 
-@pytest.mark.parametrize("option", [("--jobs", "0"), ("--repeats", "-1"), ("--repeats", "101")])
+@pytest.mark.parametrize(
+    "option", [("--jobs", "0"), ("--repeats", "0"), ("--repeats", "-1"), ("--repeats", "101")]
+)
 def test_a_wrong_number_is_wrong_use(run: Runner, option: tuple[str, str], tmp_path: Path) -> None:
     said = run("verify", task(tmp_path), *option)
 
     assert (said.code, said.out) == (2, "")
     assert option[1] in said.err and not Audit.objects.exists()
+
+
+@pytest.mark.parametrize("absent", ["/no/such/task", "./task", "../task"])
+def test_a_path_that_is_not_there_is_not_taken_for_a_reference(run: Runner, absent: str) -> None:
+    said = run("verify", absent)
+
+    assert (said.code, said.out) == (2, "")
+    assert f"there is no file or folder '{absent}'" in said.err
 
 
 def test_an_empty_target_is_not_the_current_folder(run: Runner) -> None:

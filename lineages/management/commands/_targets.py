@@ -10,7 +10,7 @@ from agents.authors import author
 from agents.rubrics import ENVIRONMENT_RUBRIC
 from lineages.growth.subjects import of_environment
 from lineages.library import audits
-from lineages.library.references import find
+from lineages.library.references import NoSuchEnvironment, find
 from lineages.library.snapshots import store
 from lineages.library.sources import NO_TASK, in_archive
 from lineages.library.verifying import Case, Prepared, Target
@@ -102,6 +102,8 @@ def _prepared(task: Task) -> Prepared:
 
 def _environment(reference: str) -> Target:
     """An environment, judged together with its plan and parent."""
+    if reference.startswith(("/", ".")):
+        raise NoSuchEnvironment(f"there is no file or folder {reference!r}")
     environment = find(reference)
 
     def prepared() -> Prepared:

@@ -137,6 +137,8 @@ def show(grown: list[Evolution], last: Evolution, write: Any) -> None:
     if last.status != Evolution.Status.ACCEPTED:
         reason = last.last_reason
         write(f"{last.parent.reference}: {last.status}" + (f" — {reason}" if reason else ""))
+        for attempt in last.attempts.exclude(reason=""):
+            write(f"  {attempt.direction}: {attempt.get_outcome_display()} — {attempt.reason}")
 
 
 def _row(evolution: Evolution, child: Environment) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("target", metavar="TARGET")
         parser.add_argument("--profile", default="standard", help=f"one of {', '.join(PROFILES)}")
-        parser.add_argument("--repeats", type=int, default=0, help="runs to repeat; else as the profile says")
+        parser.add_argument("--repeats", type=int, help="runs to repeat, from 1; else as the profile says")
         parser.add_argument(
             "--regrade", action="store_true", help="grade what solvers left in earlier audits"
         )
@@ -136,9 +136,10 @@ class Run:
     def __init__(self, options: dict[str, Any]) -> None:
         """Raises as `plain_errors` expects, before anything is stored or run."""
         profile(options["profile"])
-        if not 0 <= options["repeats"] <= MOST_REPEATS:
-            raise ValueError(f"--repeats is a number up to {MOST_REPEATS}, not {options['repeats']}")
+        if options["repeats"] is not None and not 1 <= options["repeats"] <= MOST_REPEATS:
+            raise ValueError(f"--repeats is a number from 1 to {MOST_REPEATS}, not {options['repeats']}")
         self.target: str = options["target"]
+        options["repeats"] = options["repeats"] or 0  # as the profile says
         self.asked = Asked(**{key: options[key] for key in ("profile", "repeats", "regrade", "resume")})
         self.evidence = _writable(options["evidence"])
         self.interrupted = False
