@@ -83,6 +83,11 @@ def finished(one: Subject) -> Audit:
     return audit
 
 
+def keys_of(one: Subject) -> dict[str, str]:
+    """What the profile of these tests asks of it, by gate."""
+    return audits.keys_of("paper", audits.with_profile(one, "paper"))
+
+
 def gates_of(audit: Audit) -> list[str]:
     return sorted(audit.results.values_list("gate", flat=True))
 
@@ -97,9 +102,7 @@ def test_an_audit_that_every_gate_accepts_is_accepted_with_its_evidence() -> Non
 
     assert (audit.status, audit.lease_token, audit.provisional) == (Audit.Status.ACCEPTED, "", True)
     assert gates_of(audit) == PAPER
-    assert dict(audit.results.values_list("gate", "key")) == {
-        gate.name: gate.key(one) for gate in profile("paper")
-    }
+    assert dict(audit.results.values_list("gate", "key")) == keys_of(one)
     assert audit.history().get().to_status == "accepted"
     oracle = audit.results.get(gate="oracle")
     assert (oracle.reward, oracle.weaker, oracle.seconds > 0) == (1.0, False, True)
@@ -179,7 +182,7 @@ def test_a_half_done_audit_is_completed_without_repeating() -> None:
     one = subject()
     audit = opened(one)
     done = {
-        gate.name: factories.gate_result(audit, gate.name, key=gate.key(one), summary="from before")
+        gate.name: factories.gate_result(audit, gate.name, key=keys_of(one)[gate.name], summary="from before")
         for gate in profile("paper")
         if gate.name in ("static", "build", "oracle")
     }
@@ -196,7 +199,7 @@ def test_a_half_done_audit_is_completed_without_repeating() -> None:
 def test_what_failed_before_the_break_still_counts() -> None:
     one = subject()
     audit = opened(one)
-    keys = {gate.name: gate.key(one) for gate in profile("paper")}
+    keys = keys_of(one)
     factories.gate_result(audit, "static", key=keys["static"], outcome="failed", summary="no good")
 
     audits.run(audit, one)
@@ -208,7 +211,7 @@ def test_what_failed_before_the_break_still_counts() -> None:
 def test_an_audit_that_is_opened_again_is_the_half_done_one() -> None:
     one = subject()
     half_done = opened(one)
-    keys = {gate.name: gate.key(one) for gate in profile("paper")}
+    keys = keys_of(one)
     factories.gate_result(half_done, "static", key=keys["static"])
 
     assert opened(one) == half_done
@@ -227,7 +230,7 @@ def test_an_audit_that_is_opened_again_is_the_half_done_one() -> None:
 def test_what_was_begun_under_other_conditions_is_not_gone_on_with(now: dict[str, Any]) -> None:
     one = subject()
     half_done = opened(one)
-    keys = {gate.name: gate.key(one) for gate in profile("paper")}
+    keys = keys_of(one)
     for gate in ("static", "rubrics"):
         factories.gate_result(half_done, gate, key=keys[gate])
 
