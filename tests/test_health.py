@@ -26,9 +26,9 @@ NOBODY = "redis://default:hush@127.0.0.1:1/0"
 @pytest.fixture
 def _silent_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(current_app.conf, "broker_write_url", NOBODY)
-    current_app.pool.force_close_all()
+    current_app.pool.force_close_all(close_pool=False)
     yield
-    current_app.pool.force_close_all()
+    current_app.pool.force_close_all(close_pool=False)
 
 
 @pytest.mark.redis
