@@ -10,6 +10,7 @@ from agents.plan import Direction, Effort
 from lineages.gates import PROFILES
 from lineages.growth.evolving import MOST_GENERATIONS, RecipeSettings
 from lineages.growth.models import Recipe
+from lineages.library.audits import WHOLE_PROFILE
 from lineages.library.models import Environment
 
 EFFORTS = [
@@ -28,7 +29,6 @@ APPROVALS = [
     (Recipe.Approval.ENVIRONMENTS, "me, every environment before it is accepted"),
     (Recipe.Approval.BOTH, "me, both"),
 ]
-STANDARD = "standard"
 GATES = [(each.name, f"{each.name} – {each.title}") for each in PROFILES.values()]
 MOST_REPEATS = 20
 
@@ -55,7 +55,7 @@ class RecipeForm(forms.Form):
     profile = forms.ChoiceField(
         label="Gates",
         choices=GATES,
-        initial=STANDARD,
+        initial=WHOLE_PROFILE,
         required=False,
         widget=forms.RadioSelect,
         help_text="Which checks a child has to pass, and its seed before it.",
@@ -73,7 +73,7 @@ class RecipeForm(forms.Form):
             effort=self.cleaned_data["effort"],
             directions=tuple(self.cleaned_data["directions"]),
             approval=self.cleaned_data["approval"],
-            profile=self.cleaned_data["profile"] or STANDARD,
+            profile=self.cleaned_data["profile"] or WHOLE_PROFILE,
             seed=self.cleaned_data["seed"] or 0,
         )
 
@@ -90,7 +90,7 @@ class VerifyForm(forms.Form):
 
     def chosen(self) -> dict[str, Any]:
         return {
-            "profile": self.cleaned_data["profile"] or STANDARD,
+            "profile": self.cleaned_data["profile"] or WHOLE_PROFILE,
             "repeats": self.cleaned_data["repeats"] or 0,
             "regrade": self.cleaned_data["regrade"],
         }

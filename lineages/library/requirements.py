@@ -13,9 +13,9 @@ from django.urls import reverse
 
 from lineages.gates import PROFILES, all_gates, profile
 from lineages.gates.base import Gate, Input, Result
+from lineages.library.audits import WHOLE_PROFILE
 from lineages.library.models import Audit, Environment, GateResult
 
-STANDARD = "standard"
 MACHINES_OWN = frozenset({Input.BACKEND, Input.BASE})
 OF_THE_CONTENT = frozenset(
     {
@@ -227,7 +227,7 @@ def _unanswered(gate: Gate, audit: Audit | None) -> Requirement:
 
 def _asked(audit: Audit | None) -> list[Gate]:
     """The gates of the audit's profile; none where there is no such profile any more."""
-    name = audit.profile if audit else STANDARD
+    name = audit.profile if audit else WHOLE_PROFILE
     return profile(name) if name in PROFILES else []
 
 

@@ -3,16 +3,15 @@
 import json
 import subprocess
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from lineages.gates.asked import Asked
 from lineages.gates.config_keys import KNOWN
 from lineages.gates.static import findings
+from tests.conftest import HARBOR
 from tests.gates.asking import failures, task, warnings
 
-HARBOR = Path(__file__).parents[2] / "var/tools/harbor/bin/harbor"
 UVX = """#!/bin/bash
 apt-get update
 apt-get install -y curl
@@ -188,7 +187,7 @@ def test_unknown_tables_and_fields_are_named_with_line_and_what_was_perhaps_mean
     ]
 
 
-@pytest.mark.skipif(not HARBOR.exists(), reason="Harbor is not installed in its tool environment")
+@pytest.mark.harbor
 def test_the_known_fields_are_those_of_harbors_own_schema() -> None:
     done = subprocess.run([HARBOR, "task", "schema"], capture_output=True, check=True, timeout=60)
     schema = json.loads(done.stdout)
