@@ -23,14 +23,6 @@ from tests.workers import until, worker
 NOBODY = "redis://default:hush@127.0.0.1:1/0"
 
 
-@pytest.fixture
-def _silent_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(current_app.conf, "broker_write_url", NOBODY)
-    current_app.pool.force_close_all(close_pool=False)
-    yield
-    current_app.pool.force_close_all(close_pool=False)
-
-
 @pytest.mark.redis
 @pytest.mark.django_db
 def test_a_probe_needs_neither_a_login_nor_a_host_name_of_ours() -> None:
@@ -43,7 +35,9 @@ def test_a_probe_needs_neither_a_login_nor_a_host_name_of_ours() -> None:
 
 
 @pytest.mark.django_db
-def test_a_silent_broker_is_named_without_its_address(_silent_broker: None) -> None:
+def test_a_silent_broker_is_named_without_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(current_app.conf, "broker_write_url", NOBODY)
+
     answer = Client().get("/healthz")
 
     assert answer.status_code == 503
