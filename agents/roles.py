@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from agents.plan import (
     Binding,
@@ -19,8 +19,13 @@ from agents.plan import (
     PlanDraft,
     Sequence,
 )
+from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC, Rubric
+from sandboxes.base import ExecResult
 from sandboxes.files import TaskFile
 from sandboxes.task import Task
+
+if TYPE_CHECKING:
+    from agents.line import Line
 
 
 class AgentsError(Exception):
@@ -58,6 +63,7 @@ class Brief:
     probe: Probe
     history: tuple[tuple[PlanDraft, Judgement | None], ...] = ()
     wishes: tuple[str, ...] = ()
+    rubric: Rubric = PLAN_RUBRIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +89,26 @@ class Built:
     notes: str = ""
 
 
+class Workbench(Protocol):
+    """What a modifier may try its work on. Nothing that runs here changes the files."""
+
+    def run(self, task: Task, command: str, *, seconds: float) -> ExecResult:
+        """A shell command in a throw-away sandbox of the task's image, with no network.
+
+        The solution lies in /solution and the tests in /tests. Raises `SandboxError` where the image does not
+        build (`BuildFailed` has the log) or the machine fails.
+        """
+
+    def gates(self, built: Built) -> tuple[Evidence, ...]:
+        """What the quick gates find against the child; empty when they all pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class BuildOrder:
-    """What the modifier is asked for. For the n-th repair, `previous` and `failures` are set."""
+    """What the modifier is asked for. For the n-th repair, `previous` and `failures` are set.
+
+    `bench` is None for an author who needs none.
+    """
 
     parent: Task
     composition: Composition
@@ -96,6 +119,7 @@ class BuildOrder:
     previous: Built | None = None
     failures: tuple[Evidence, ...] = field(default=())
     wishes: tuple[str, ...] = ()
+    bench: Workbench | None = None
 
 
 class Extractor(Protocol):
@@ -119,8 +143,17 @@ class Modifier(Protocol):
 
 
 class RubricVerifier(Protocol):
-    def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
-        """A verdict on every criterion of the environment rubric; `plan` is None for a seed."""
+    def judge(
+        self,
+        task: Task,
+        plan: PlanDraft | None,
+        bindings: tuple[Binding, ...],
+        rubric: Rubric = ENVIRONMENT_RUBRIC,
+    ) -> Judgement:
+        """A verdict on every criterion of the environment rubric; `plan` is None for a seed.
+
+        Who has no way to judge a criterion says `not_applicable` and why.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +170,70 @@ class Attack:
 
 @runtime_checkable
 class Adversary(Protocol):
-    """A judge that also attacks. No author has one yet."""
+    """Looks for ways to the reward without the work."""
 
     def attack(self, task: Task) -> tuple[Attack, ...]:
         """Ways to try; empty where none comes to mind. Whether they work is not known yet."""
+
+
+@runtime_checkable
+class Solver(Protocol):
+    """Solves a task as a trained agent would, from its instruction alone."""
+
+    def solve(self, task: Task, room: SolverRoom) -> str:
+        """A shell script that solves the task, tried in the room. Raises `agents.line.ModelTrouble`."""
+
+
+class SolverRoom(Protocol):
+    """A solver's sandbox: the task's image without tests and solution. What a command changes stays."""
+
+    def run(self, command: str, *, seconds: float) -> ExecResult: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FailureVerdict:
+    """Why nobody solves a task: `too_hard`, `broken` (the task's fault) or `unclear`; with the evidence."""
+
+    verdict: str
+    explanation: str
+    quote: str = ""
+
+
+@runtime_checkable
+class FailureJudge(Protocol):
+    def explain(self, task: Task, tries: tuple[str, ...]) -> FailureVerdict:
+        """Whether a task that no rollout solved is too hard or broken; `tries` are transcripts' ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """p_T of one pair: how likely its scenario is in the domain, and its skill in that, both in (0, 1]."""
+
+    key: str
+    scenario: float
+    skill: float
+    reason: str
+
+
+@runtime_checkable
+class Estimator(Protocol):
+    def estimate(self, sequence: Sequence, domain: str) -> tuple[Estimate, ...]:
+        """An estimate for each pair, in their order."""
+
+
+R = TypeVar("R")
+
+
+@runtime_checkable
+class Speaks(Protocol):
+    """A role that a model plays: it needs a line to it."""
+
+    def over(self, line: Line) -> Speaks: ...
+
+
+def over(role: R, line: Line) -> R:
+    """The role, speaking over that line; a role without a model is handed back as it is."""
+    return role.over(line) if isinstance(role, Speaks) else role  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +252,7 @@ class Author:
     modifier: Modifier
     rubric_verifier: RubricVerifier
     version: str = ""
+    solver: Solver | None = None
+    adversary: Adversary | None = None
+    failure_judge: FailureJudge | None = None
+    estimator: Estimator | None = None

@@ -94,7 +94,7 @@ class Script:
     propose: Callable[[Brief], PlanDraft] = insert_one
     review: Callable[[Brief, PlanDraft], Judgement] = lambda brief, plan: ACCEPT
     build: Callable[[BuildOrder], Built] = build_one
-    judge: Callable[[Task, PlanDraft | None, tuple[Binding, ...]], Judgement] = lambda *judged: ACCEPT
+    judge: Callable[..., Judgement] = lambda *judged: ACCEPT
 
     def author(self, name: str) -> Author:
         return Author(

@@ -15,8 +15,7 @@ before anything is stored. The deadline is judged by the database's clock, never
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -186,20 +185,6 @@ class Lease:
         """Give the row back without a move; harmless when it is no longer ours."""
         held = type(self.row)._default_manager.filter(pk=self.row.pk, lease_token=self.token)
         held.update(lease_token="", lease_until=None)
-
-
-def beating(futures: Iterable[Future[Any]], *leases: Lease) -> set[Future[Any]]:
-    """Wait for the first of the futures, renewing the leases meanwhile; returns those that are done.
-
-    Slow work runs in threads that never touch the database; the thread that holds the leases waits here,
-    beats and stores. Raises `LeaseLost`.
-    """
-    done: set[Future[Any]] = set()
-    while not done:
-        done, _ = wait(set(futures), timeout=settings.LEASE_BEAT_SECONDS, return_when=FIRST_COMPLETED)
-        for lease in leases:
-            lease.beat()
-    return done
 
 
 def later(lease: Lease, wait: timedelta, **fields: Any) -> None:

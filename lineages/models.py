@@ -12,13 +12,19 @@ from lineages.growth.models import (
     Review,
     ReviewedCriterion,
 )
-from lineages.library.models import (
+from lineages.library.calls import (
     AgentCall,
+    CommandRun,
+    Conversation,
+    LedgerLock,
+    ModelPause,
+    ToolRun,
+)
+from lineages.library.models import (
     Audit,
     BenchmarkGram,
     BenchmarkSet,
     Blob,
-    CommandRun,
     Environment,
     GateFinding,
     GateResult,
@@ -36,9 +42,23 @@ from lineages.library.models import (
     Solve,
     Voiding,
 )
+from lineages.library.rubric_rows import (
+    ReviewBench,
+    ReviewBenchLine,
+    RubricCriterion,
+    RubricVersion,
+)
 from lineages.lifecycle import Move
 
 __all__ = [
+    "Conversation",
+    "LedgerLock",
+    "ModelPause",
+    "ReviewBench",
+    "ReviewBenchLine",
+    "RubricCriterion",
+    "RubricVersion",
+    "ToolRun",
     "BenchmarkGram",
     "BenchmarkSet",
     "GateFinding",

@@ -27,15 +27,8 @@ from lineages.growth.models import (
     ReviewedCriterion,
 )
 from lineages.library import blobs
-from lineages.library.models import (
-    AgentCall,
-    Audit,
-    CommandRun,
-    Environment,
-    GateResult,
-    Lineage,
-    Snapshot,
-)
+from lineages.library.calls import AgentCall, CommandRun
+from lineages.library.models import Audit, Environment, GateResult, Lineage, Snapshot
 from lineages.library.snapshots import store
 from lineages.lifecycle import Move
 from sandboxes.files import TaskFile

@@ -15,7 +15,6 @@ from agents.offline.reading import desk, read_task
 from agents.offline.rules import broken, words_over_cap
 from agents.plan import Change, CriterionVerdict, Judgement, PlanDraft, Verdict
 from agents.roles import Brief
-from agents.rubrics import PLAN_RUBRIC
 
 Finding = tuple[str, str]
 """Why a criterion fails, and the words of the plan that show it. An empty reason is a pass."""
@@ -29,10 +28,18 @@ class OfflinePlanReviewer:
         case = _Case(replace(brief, probe=cache(brief.probe)), plan)
         return Judgement(
             verdicts=tuple(
-                _verdict(key, *CHECKS[key](case)) if key in CHECKS else DECIDED[key]
-                for key in PLAN_RUBRIC.keys
+                _verdict(key, *CHECKS[key](case)) if key in CHECKS else DECIDED.get(key) or _unknown(key)
+                for key in brief.rubric.keys
             )
         )
+
+
+def _unknown(key: str) -> CriterionVerdict:
+    return CriterionVerdict(
+        criterion=key,
+        verdict=Verdict.NOT_APPLICABLE,
+        explanation="No rule of ours knows this criterion: a person or a model judges it.",
+    )
 
 
 def _verdict(key: str, reason: str, quote: str) -> CriterionVerdict:

@@ -14,7 +14,7 @@ from agents.hidden_paths import hidden_words
 from agents.offline.compose import HEADING
 from agents.offline.reading import read_task
 from agents.plan import Binding, CriterionVerdict, Judgement, PlanDraft, Verdict
-from agents.rubrics import ENVIRONMENT_RUBRIC
+from agents.rubrics import ENVIRONMENT_RUBRIC, Rubric
 from sandboxes.dockerfile import copies
 from sandboxes.task import DOCKERFILE, INSTRUCTION, Task
 
@@ -35,11 +35,17 @@ Finding = tuple[Verdict, str, str]
 class OfflineRubricVerifier:
     """An `agents.roles.RubricVerifier`."""
 
-    def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
+    def judge(
+        self,
+        task: Task,
+        plan: PlanDraft | None,
+        bindings: tuple[Binding, ...],
+        rubric: Rubric = ENVIRONMENT_RUBRIC,
+    ) -> Judgement:
         case = _Case(task, plan, bindings)
         verdicts = []
-        for key in ENVIRONMENT_RUBRIC.keys:
-            verdict, explanation, quote = CHECKS[key](case)
+        for key in rubric.keys:
+            verdict, explanation, quote = CHECKS.get(key, _unknown)(case)
             verdicts.append(
                 CriterionVerdict(criterion=key, verdict=verdict, explanation=explanation, quote=quote)
             )
@@ -48,6 +54,10 @@ class OfflineRubricVerifier:
 
 def _passed(explanation: str) -> Finding:
     return Verdict.PASS, explanation, ""
+
+
+def _unknown(case: _Case) -> Finding:
+    return Verdict.NOT_APPLICABLE, "No check of ours knows this criterion: a person or a model judges it.", ""
 
 
 def _failed(explanation: str, quote: str = "") -> Finding:

@@ -9,12 +9,16 @@ from django.db import models
 from django.db.models.functions import Now
 
 from agents.plan import Binding, Composition, PlanDraft
-from lineages.library.models import AgentCall, Audit, Environment, Lineage, Snapshot
+from lineages.library.calls import AgentCall
+from lineages.library.models import Audit, Environment, Lineage, Snapshot
 from lineages.lifecycle import Leased
 
 
 class Recipe(models.Model):
-    """An immutable row of settings. `digest` is that of all the others; equal settings are one recipe."""
+    """An immutable row of settings. `digest` is that of all the others; equal settings are one recipe.
+
+    `cast` is which model plays which role, as `agents.models` writes it; empty where no model does.
+    """
 
     class Approval(models.TextChoices):
         AUTO = "auto"
@@ -24,6 +28,7 @@ class Recipe(models.Model):
 
     digest = models.CharField(max_length=64, unique=True)
     author = models.CharField(max_length=40, default="offline")
+    cast = models.CharField(max_length=500, blank=True, default="", db_default="")
     effort = models.CharField(max_length=8, default="high")
     directions = models.CharField(max_length=40, default="scenario,skill,length")
     plan_rounds = models.PositiveSmallIntegerField(default=3)

@@ -26,7 +26,8 @@ from django.urls import reverse
 
 from lineages.growth.models import Attempt, Candidate, Evolution, Plan, Review
 from lineages.library import shelf, tree
-from lineages.library.models import AgentCall, Environment, GateResult, Lineage
+from lineages.library.calls import AgentCall
+from lineages.library.models import Environment, GateResult, Lineage
 from lineages.templatetags.pages import nats, words
 
 SORTS = {

@@ -8,7 +8,8 @@ from decimal import Decimal
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from lineages.growth.models import Campaign, Candidate
-from lineages.library.models import AgentCall, Audit, GateResult
+from lineages.library.calls import AgentCall
+from lineages.library.models import Audit, GateResult
 
 
 @dataclass(frozen=True, slots=True)

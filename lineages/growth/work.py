@@ -17,11 +17,12 @@ from agents.authors import author
 from agents.plan import Judgement
 from agents.roles import AgentsError, Author, Built
 from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
+from lineages.desk import beating
 from lineages.growth.models import Attempt, Evolution, Recipe, Review, ReviewedCriterion
 from lineages.library import blobs, recording
-from lineages.library.models import AgentCall
+from lineages.library.calls import AgentCall
 from lineages.library.snapshots import load
-from lineages.lifecycle import Lease, beating
+from lineages.lifecycle import Lease
 from sandboxes.base import ExecResult
 from sandboxes.task import Task
 from sandboxes.text import clean

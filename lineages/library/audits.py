@@ -19,6 +19,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from agents.roles import Author
+from lineages.desk import beating
 from lineages.gates import all_gates, profile, settings
 from lineages.gates.base import Gate, Once, Outcome, Result, Subject
 from lineages.library import benchmarks, machine, probing, solves, surroundings
@@ -31,7 +32,7 @@ from lineages.library.models import (
 )
 from lineages.library.recording import Answer, store
 from lineages.library.snapshots import load
-from lineages.lifecycle import Busy, Lease, LeaseLost, Stale, beating, cancel, claim
+from lineages.lifecycle import Busy, Lease, LeaseLost, Stale, cancel, claim
 from sandboxes.errors import SandboxError
 from sandboxes.slots import Slots
 

@@ -350,61 +350,6 @@ class Voiding(models.Model):
         constraints = [models.UniqueConstraint(fields=["gate", "key"], name="a_failure_is_voided_once")]
 
 
-class AgentCall(models.Model):
-    """One thing asked of one role: who, how long, what came of it.
-
-    An offline author's call has no tokens and no price; both stay null, never 0. `output` is the answer as
-    it was stored, `error` what the role refused with.
-    """
-
-    role = models.CharField(max_length=20)
-    author = models.CharField(max_length=40)
-    audit = models.ForeignKey(Audit, null=True, blank=True, on_delete=models.CASCADE, related_name="calls")
-    attempt = models.ForeignKey(
-        "lineages.Attempt", null=True, blank=True, on_delete=models.CASCADE, related_name="calls"
-    )
-    outcome = models.CharField(max_length=20)
-    error = models.TextField(blank=True)
-    input_digest = models.CharField(max_length=64)
-    output = models.ForeignKey(Blob, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
-    tokens = models.PositiveIntegerField(null=True, blank=True)
-    cost = models.DecimalField(null=True, blank=True, max_digits=12, decimal_places=6)
-    started_at = models.DateTimeField()
-    seconds = models.FloatField()
-
-    class Meta:
-        ordering = ["id"]
-
-
-class CommandRun(models.Model):
-    """One command that ran in a sandbox, for a gate or for a role; its output is in blobs."""
-
-    result = models.ForeignKey(
-        GateResult, null=True, blank=True, on_delete=models.CASCADE, related_name="commands"
-    )
-    call = models.ForeignKey(
-        AgentCall, null=True, blank=True, on_delete=models.CASCADE, related_name="commands"
-    )
-    position = models.PositiveSmallIntegerField()
-    command = models.TextField()
-    exit_code = models.IntegerField()
-    cut_short = models.TextField(blank=True)
-    stdout = models.ForeignKey(Blob, on_delete=models.PROTECT, related_name="+")
-    stderr = models.ForeignKey(Blob, on_delete=models.PROTECT, related_name="+")
-    cut = models.PositiveBigIntegerField(default=0)
-    started_at = models.DateTimeField()
-    seconds = models.FloatField()
-
-    class Meta:
-        ordering = ["position"]
-        constraints = [
-            models.CheckConstraint(
-                condition=models.Q(result__isnull=False) ^ models.Q(call__isnull=False),
-                name="a_command_serves_a_gate_or_a_role",
-            )
-        ]
-
-
 class Job(Leased):
     """Anything long without states of its own. `kind` names its file in `lineages.growth.jobs`."""
 

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from lineages.gates.base import Finding, Gate, Outcome, Result, Subject
 from lineages.library import blobs, probing, solves
-from lineages.library.models import AgentCall, Audit, CommandRun, GateFinding, GateResult
+from lineages.library.calls import AgentCall, CommandRun
+from lineages.library.models import Audit, GateFinding, GateResult
 from sandboxes.base import ExecResult
 from sandboxes.text import clean
 

@@ -12,15 +12,8 @@ from lineages import difficulty
 from lineages.gates import profile
 from lineages.gates.base import Result
 from lineages.library import audits, blobs
-from lineages.library.models import (
-    AgentCall,
-    Audit,
-    Environment,
-    GateResult,
-    Snapshot,
-    SnapshotFile,
-    Voiding,
-)
+from lineages.library.calls import AgentCall
+from lineages.library.models import Audit, Environment, GateResult, Snapshot, SnapshotFile, Voiding
 
 TERMS = (
     ("L", "execution length"),

@@ -15,16 +15,9 @@ from django.views.decorators.http import require_safe
 
 from lineages.gates import PROFILES, all_gates, profile
 from lineages.library import alignment, answers, blobs, bundles, rendering, shelf
+from lineages.library.calls import AgentCall, CommandRun
 from lineages.library.gate_context import gates, shown_audit
-from lineages.library.models import (
-    AgentCall,
-    Audit,
-    CommandRun,
-    Environment,
-    GateResult,
-    Snapshot,
-    SnapshotFile,
-)
+from lineages.library.models import Audit, Environment, GateResult, Snapshot, SnapshotFile
 from lineages.pages import nothing_new, page, unchanged
 from sandboxes.config import parse_config
 from sandboxes.errors import TaskRefused

@@ -12,7 +12,8 @@ from agents.plan import Binding, Change, Pair, PlanDraft, Sequence
 from lineages.gates import conformance, invalid_test, oracle
 from lineages.gates.base import Outcome, Result, Subject
 from lineages.library import audits
-from lineages.library.models import Audit, CommandRun
+from lineages.library.calls import CommandRun
+from lineages.library.models import Audit
 from lineages.library.snapshots import store
 from sandboxes.base import Backend
 from tests.gates.subjects import SHARED, Changes, subject, with_files

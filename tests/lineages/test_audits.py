@@ -22,7 +22,8 @@ from lineages.growth.briefs import _failures
 from lineages.growth.models import Evolution
 from lineages.growth.subjects import of_environment
 from lineages.library import audits, blobs, machine, recording
-from lineages.library.models import Audit, CommandRun, Environment, GateFinding, GateResult, Job, Voiding
+from lineages.library.calls import CommandRun
+from lineages.library.models import Audit, Environment, GateFinding, GateResult, Job, Voiding
 from lineages.library.snapshots import store
 from lineages.lifecycle import Busy, LeaseLost, cancel, claim
 from sandboxes.base import Limits

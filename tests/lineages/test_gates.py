@@ -23,7 +23,8 @@ from lineages.gates import (
 )
 from lineages.gates.base import Finding, Gate, Outcome, Result, Subject, evidence, found
 from lineages.library import audits, machine
-from lineages.library.models import Audit, CommandRun
+from lineages.library.calls import CommandRun
+from lineages.library.models import Audit
 from lineages.library.snapshots import store
 from sandboxes.base import Image, Limits, Sandbox
 from sandboxes.errors import BuildFailed, MachineFault, SandboxDied, SandboxError, TimedOut, Unsupported

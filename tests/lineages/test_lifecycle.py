@@ -11,8 +11,9 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
+from lineages.desk import beating
 from lineages.library.models import Job
-from lineages.lifecycle import Lease, LeaseLost, Move, Stale, beating, cancel, claim, move
+from lineages.lifecycle import Lease, LeaseLost, Move, Stale, cancel, claim, move
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.lifecycle]
 

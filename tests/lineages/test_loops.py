@@ -10,7 +10,8 @@ from agents.scripted import ACCEPT, REJECT, Script, break_one, build_one, insert
 from lineages.gates import profile
 from lineages.growth import evolving
 from lineages.growth.models import Attempt, Evolution, Plan
-from lineages.library.models import AgentCall, CommandRun, Environment, GateResult
+from lineages.library.calls import AgentCall, CommandRun
+from lineages.library.models import Environment, GateResult
 from lineages.library.snapshots import load
 from sandboxes.files import TaskFile
 from tests.lineages.conftest import begin, grow

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.test import Client
 
 from lineages.library import blobs
-from lineages.library.models import AgentCall, CommandRun
+from lineages.library.calls import AgentCall, CommandRun
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,8 @@ from typing import Any
 from lineages.gates import all_gates
 from lineages.gates.base import Result
 from lineages.library import blobs
-from lineages.library.models import CommandRun, GateFinding, GateResult
+from lineages.library.calls import CommandRun
+from lineages.library.models import GateFinding, GateResult
 from lineages.library.rendering import visible
 from lineages.library.verifying import REFUSED, Judged
 from sandboxes.text import clean

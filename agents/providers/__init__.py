@@ -1,0 +1,1 @@
+"""Models behind one method, `reply`: one file for each API, the fake beside them."""
