@@ -23,6 +23,14 @@ class ToolError(Exception):
     """The call did nothing; the message tells the model what was wrong and what to do instead."""
 
 
+class Submitted(Exception):
+    """Raised by a tool that ends the conversation: `value` is what it comes to."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__("submitted")
+        self.value = value
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """What a tool says, and the commands that ran for it."""
@@ -44,7 +52,7 @@ class Tool(Protocol, Generic[A]):
     replays: bool
 
     def run(self, arguments: A) -> Done:
-        """Raises `ToolError`, and nothing else on purpose; `agents.line.Waits` passes through."""
+        """Raises `ToolError`, or `Submitted`; `agents.line.Waits` passes through, and so do faults."""
 
 
 def spec_of(tool: Tool[A]) -> ToolSpec:
