@@ -77,7 +77,8 @@ class Spent:
 class Conversation(Protocol):
     """One question of one role, as a list of requests numbered from 0. `model` is who answers."""
 
-    model: ModelSpec
+    @property
+    def model(self) -> ModelSpec: ...
 
     def ask(self, number: int, question: Question) -> Reply:
         """The answer to request `number`: the stored one, or a new one, stored and paid.
@@ -97,7 +98,12 @@ class Conversation(Protocol):
     ) -> None:
         """Store them, with the commands that ran for them."""
 
-    def spent(self) -> Spent: ...
+    def spent(self) -> Spent:
+        """What the requests up to the last one that was asked for in this sitting have used.
+
+        Those given back count, with their retries; later ones, stored before a worker was killed, do not: a
+        bound that was kept then is kept again.
+        """
 
     def end(self, outcome: str, *, note: str = "") -> None:
         """Say how it ended: `answered`, or the `outcome` of a `ModelTrouble`, with its sentence."""

@@ -6,7 +6,7 @@ touch a database: what they need is in their brief, and what they say is their r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
@@ -51,6 +51,8 @@ class Brief:
     `rng_seed` makes the author's choices repeatable. `history` holds the plans that this evolution
     already saw in this direction, newest last, each with the role's judgement on it (None where the rules or
     a refusal came first); what people asked to be changed is in `wishes`. `generation` is the child's.
+    `rules`, where there are any, says in sentences which rules of edits a plan breaks, to be mended
+    before anybody judges it.
     """
 
     task: Task
@@ -64,6 +66,7 @@ class Brief:
     history: tuple[tuple[PlanDraft, Judgement | None], ...] = ()
     wishes: tuple[str, ...] = ()
     rubric: Rubric = PLAN_RUBRIC
+    rules: Callable[[PlanDraft], Iterable[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 Every setting has a working default, so a bare checkout runs; a wrong value refuses to start and names the
 variable. Variables are `ENVEVO_` and the field's name in capitals. With `_FILE` behind that, a variable names
-a file that holds the value, so that a secret stands in no process's environment.
+a file that holds the value, so that a secret stands in no process's environment. The variables that a models
+file names for keys are read in the same two ways.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import secrets
 import sys
 import tempfile
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import quote, urlsplit
@@ -21,8 +23,9 @@ from pydantic import AfterValidator, AliasChoices, Field, ValidationError, field
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from agents.models import Book, ModelsError, book_of
 from envevo_site import values
-from envevo_site.value_files import PREFIX, UnusableFile, ValuesInFiles
+from envevo_site.value_files import PREFIX, UnusableFile, ValuesInFiles, value_of
 
 LONGEST_SOCKET_PATH = 100
 BASE = Path(__file__).resolve().parent.parent
@@ -119,6 +122,16 @@ class Config(BaseSettings):
         3, ge=0, le=16, description="tries after an infrastructure error before a person is asked"
     )
     fault_backoff_seconds: float = Field(10, ge=0, le=86_400)
+    models: Annotated[Path | None, AfterValidator(values.readable)] = Field(
+        None, description="the models file; empty: models.toml beside manage.py, where there is one"
+    )
+    budget_evolution: Decimal | None = Field(
+        None, ge=0, le=10**7, description="US dollars of model requests for one evolution; empty: no bound"
+    )
+    budget_lineage: Decimal | None = Field(
+        None, ge=0, le=10**7, description="the same for all evolutions of a lineage"
+    )
+    budget_day: Decimal | None = Field(None, ge=0, le=10**7, description="the same for all requests of a day")
 
     @field_validator("allowed_hosts", "csrf_trusted_origins", mode="before")
     @classmethod
@@ -175,6 +188,17 @@ class Config(BaseSettings):
         address = _with_password(self.database_url, self.database_password)
         return address or f"sqlite:///{self.var}/envevo.sqlite3"
 
+    def book(self) -> Book:
+        """The models and teams that may be asked, with their keys. Raises `ModelsError`, `UnusableFile`."""
+        place = self.models or BASE / "models.toml"
+        if self.models is None and not place.exists():
+            return book_of("", value_of)
+        try:
+            text = place.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as problem:
+            raise ModelsError(f"{place} cannot be read ({problem})") from problem
+        return book_of(text, value_of, where=str(place))
+
     def signing_key(self) -> str:
         """The secret key; made on first use and readable by its owner alone."""
         if self.secret_key:
@@ -207,7 +231,19 @@ def load() -> Config:
         lines = [str(problem)]
     except ValidationError as problem:
         lines = [_sentence(error) for error in problem.errors()]
-    sys.exit("envevo does not start, its settings are wrong:\n  " + "\n  ".join(lines))
+    sys.exit(_refusal(lines))
+
+
+def load_book(config: Config) -> Book:
+    """The models of the configuration. A wrong file ends the process with a line for each fault."""
+    try:
+        return config.book()
+    except (ModelsError, UnusableFile) as problem:
+        sys.exit(_refusal(str(problem).splitlines()))
+
+
+def _refusal(lines: list[str]) -> str:
+    return "envevo does not start, its settings are wrong:\n  " + "\n  ".join(lines)
 
 
 def _sentence(error: ErrorDetails) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import dj_database_url
 from csp.constants import NONE, SELF
 
-from envevo_site.config import BASE, CONFIG
+from agents.models import Book
+from envevo_site.config import BASE, CONFIG, load_book
 
 VAR = CONFIG.var
 SECRET_KEY = CONFIG.signing_key()
@@ -189,6 +190,10 @@ FAULT_RETRIES = CONFIG.fault_retries
 FAULT_BACKOFF_SECONDS = CONFIG.fault_backoff_seconds
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 SEEDS = BASE / "seeds"
+MODELS: Book = load_book(CONFIG)
+BUDGET_EVOLUTION = CONFIG.budget_evolution
+BUDGET_LINEAGE = CONFIG.budget_lineage
+BUDGET_DAY = CONFIG.budget_day
 
 LOGGING = {
     "version": 1,

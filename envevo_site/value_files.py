@@ -58,6 +58,19 @@ def _key(name: str, field: FieldInfo) -> str:
     return str(others.choices[0]) if isinstance(others, AliasChoices) else name
 
 
+def value_of(variable: str) -> str | None:
+    """Of any variable: what it says, or what the file has that the one with `_FILE` behind names.
+
+    None where neither is set. Raises `UnusableFile` as the settings do.
+    """
+    value, place = os.environ.get(variable), os.environ.get(variable + IN_FILE)
+    if place is None:
+        return value or None
+    if value:
+        raise UnusableFile(f"{variable}{IN_FILE}: {variable} is set too; keep one of them")
+    return _text_of(variable + IN_FILE, place)
+
+
 def _text_of(variable: str, place: str) -> str:
     try:
         text = Path(place).read_text(encoding="utf-8").strip()

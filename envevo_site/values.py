@@ -102,6 +102,14 @@ def pulse(file: Path | None) -> Path | None:
     return file.resolve()
 
 
+def readable(file: Path | None) -> Path | None:
+    if file is None:
+        return None
+    if not file.is_file() or not os.access(file, os.R_OK):
+        raise ValueError(f"{file} is no file that this user may read")
+    return file.resolve()
+
+
 def folder(place: Path) -> Path:
     """Made, where it is not there yet."""
     place = place.resolve()

@@ -163,7 +163,7 @@ class Composer:
         }.items():
             self.files[f"{OVERLAY}{path}"] = TaskFile(data)
         if placement.before:
-            self._take_away(placement.subject)
+            self._take_away(placement.subject.path, placement.subject.data)
         step = f"{STEPS}/{self._step_number(placement.before):02d}-{placement.site.name[3:]}"
         unit = f"{UNITS}/{placement.site.name}"
         self.files[step] = TaskFile.text(placement.part.step)
@@ -194,17 +194,38 @@ class Composer:
         ]
         return min(taken) - 1 if before else max(taken) + 1
 
-    def _take_away(self, subject: Subject) -> None:
+    def adopt(
+        self, files: Mapping[str, TaskFile], requirements: Iterable[Requirement], artifacts: Iterable[str]
+    ) -> None:
+        """Put another author's work in place: `files` is the whole child, of which the frame stays ours.
+
+        A delivered file that it does without is taken away as `place` would. Raises `CannotBuild`.
+        """
+        gone = [path for path in self.files if not is_frame(path) and path not in files]
+        # First: an overlay that is empty would leave the Dockerfile along with an input.
+        self.files.update({path: file for path, file in files.items() if not is_frame(path)})
+        landed = {path: place for place, path in self._landed("environment").files.items()}
+        for path in gone:
+            place = landed.get(path.removeprefix("environment/"))
+            if path.startswith("environment/") and not path.startswith(f"{OVERLAY}/") and place:
+                self._take_away(place, self.files[path].data)
+            else:
+                del self.files[path]
+        self._add_artifacts(artifacts)
+        told = (*self.composition.requirements, *requirements)
+        self.composition = self.composition.model_copy(update={"requirements": told})
+
+    def _take_away(self, place: str, data: bytes) -> None:
         context = under(self.files, "environment")
         dockerfile = self.files[DOCKERFILE].data.decode()
-        path = copies(dockerfile, context).files.get(subject.path)
+        path = copies(dockerfile, context).files.get(place)
         if path is None:
-            raise CannotBuild(f"{subject.path} is not a file that the environment's Dockerfile copies")
+            raise CannotBuild(f"{place} is not a file that the environment's Dockerfile copies")
         if uses_of(dockerfile, context, path) > 1:
             raise CannotBuild(f"{path} is copied to several places, so it cannot be taken away from one")
         take_away(self.files, "environment", path)
-        self._keep_folder(posixpath.dirname(subject.path))
-        self._hold(subject)
+        self._keep_folder(posixpath.dirname(place))
+        self._hold(place, data)
 
     def _keep_folder(self, folder: str) -> None:
         """A folder that is gone with its last file comes back empty where only its owner could make it."""
@@ -218,22 +239,22 @@ class Composer:
     def _landed(self, root: str) -> Copies:
         return copies(self.files[f"{root}/Dockerfile"].data.decode(), under(self.files, root))
 
-    def _hold(self, subject: Subject) -> None:
+    def _hold(self, place: str, data: bytes) -> None:
         """Keep the pristine bytes for the verifier, but not where its image would put them.
 
         The files themselves stay where they are in tests/: the seed's own tests may read them there.
         """
         context = under(self.files, "tests")
         verifier = self.files[VERIFIER_DOCKERFILE]
-        path = copies(verifier.data.decode(), context).files.get(subject.path)
+        path = copies(verifier.data.decode(), context).files.get(place)
         if path is not None:
-            text = without_landing(verifier.data.decode(), context, path, subject.path)
+            text = without_landing(verifier.data.decode(), context, path, place)
             if text is None:
                 raise CannotBuild(
                     f"the verifier's own Dockerfile brings {path} in a way that cannot be undone"
                 )
             self.files[VERIFIER_DOCKERFILE] = replace(verifier, data=text.encode())
-        self.files[HELD + subject.path] = TaskFile(subject.data)
+        self.files[HELD + place] = TaskFile(data)
 
     def _add_artifacts(self, paths: Iterable[str]) -> None:
         for path in paths:

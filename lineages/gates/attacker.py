@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.roles import Adversary, Attack
+from agents.roles import Attack
 from lineages.gates.adversary import Step, attack, verdict
 from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
 from sandboxes.text import clean
@@ -14,9 +14,9 @@ NOBODY = (
 
 
 def check(subject: Subject) -> Outcome:
-    if not isinstance(subject.judge, Adversary):
+    if subject.adversary is None:
         return Outcome(Result.NOT_RUN, NOBODY)
-    found = subject.judge.attack(subject.task)
+    found = subject.adversary.attack(subject.task)
     if not found:
         return Outcome(Result.PASSED, f"{subject.judge_name} found nothing to try.")
     shots, left = attack(subject, [(_step(each),) for each in found])

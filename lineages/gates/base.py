@@ -11,13 +11,15 @@ import hashlib
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, TypeVar
 
+from agents.line import Line
 from agents.plan import Binding, Judgement, PlanDraft
-from agents.roles import Evidence, RubricVerifier
+from agents.roles import Adversary, Evidence, FailureJudge, RubricVerifier, Solver, over
+from agents.rubrics import ENVIRONMENT_RUBRIC, Rubric
 from lineages.gates.surroundings import Archive, Benchmarks, KeptProbe
 from sandboxes.base import Backend, ExecResult, Limits
 from sandboxes.errors import Unsupported
@@ -98,6 +100,7 @@ class Subject:
     of other tasks, looked up before the gates run, since they have no database; None or empty where there
     is none. `solved` holds what solvers left in earlier audits, by `solve_key`: graded again, not run again.
     `judge_version` stands for the judge's own code, so that another version of it outdates its verdicts.
+    `adversary`, `solver` and `failure_judge` are None where no model plays them.
     """
 
     task: Task
@@ -107,6 +110,7 @@ class Subject:
     judge: RubricVerifier
     judge_name: str
     rubric: str
+    criteria: Rubric = ENVIRONMENT_RUBRIC
     parent: Task | None = None
     plan: PlanDraft | None = None
     bindings: tuple[Binding, ...] = ()
@@ -117,7 +121,20 @@ class Subject:
     benchmarks: Benchmarks | None = None
     probes: tuple[KeptProbe, ...] = ()
     solved: Mapping[str, Solved] = field(default_factory=dict)
+    adversary: Adversary | None = None
+    solver: Solver | None = None
+    failure_judge: FailureJudge | None = None
     once: Once = field(default_factory=Once, compare=False)
+
+    def over(self, line: Line) -> Subject:
+        """The same with its roles speaking over that line."""
+        return replace(
+            self,
+            judge=over(self.judge, line),
+            adversary=over(self.adversary, line),
+            solver=over(self.solver, line),
+            failure_judge=over(self.failure_judge, line),
+        )
 
     @cached_property
     def backend_identity(self) -> str:

@@ -6,7 +6,7 @@ from lineages.gates.base import WHOLE_TASK, Gate, Input, Outcome, Result, Subjec
 
 
 def check(subject: Subject) -> Outcome:
-    judgement = subject.judge.judge(subject.task, subject.plan, subject.bindings)
+    judgement = subject.judge.judge(subject.task, subject.plan, subject.bindings, subject.criteria)
     lines = "\n".join(f"{v.criterion}: {v.verdict} — {v.explanation}" for v in judgement.verdicts)
     if judgement.accepted:
         summary = f"No criterion of the environment rubric fails ({len(judgement.verdicts)} judged)."

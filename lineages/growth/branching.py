@@ -12,6 +12,7 @@ NAMES = {
     "directions": "directions",
     "approval": "who decides",
     "author": "author",
+    "cast": "models",
     "seed": "seed",
     "plan_rounds": "plan rounds",
     "repairs": "repairs",
@@ -41,7 +42,8 @@ def grown_by(environment: Environment) -> Evolution | None:
 
 def described(recipe: Recipe) -> list[tuple[str, str]]:
     """The settings that a person chooses, with their values."""
-    return [(name, _value(recipe, field)) for field, name in NAMES.items() if "rubric" not in field]
+    chosen = [(name, _value(recipe, field)) for field, name in NAMES.items() if "rubric" not in field]
+    return [(name, value) for name, value in chosen if value]
 
 
 def differences(before: Recipe, after: Recipe) -> list[Difference]:

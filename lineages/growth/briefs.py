@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cache
 
-from agents.plan import Direction, Effort, Judgement
+from agents.plan import Direction, Effort, Judgement, PlanDraft, Sequence
 from agents.roles import Brief, BuildOrder, Built, Evidence, Probe
+from lineages import difficulty, edits
 from lineages.gates.base import Finding, Outcome, Result, evidence
 from lineages.growth.models import Attempt, Candidate, Plan, Review
 from lineages.growth.subjects import makers
 from lineages.growth.work import Work
-from lineages.library import audits, machine
+from lineages.growth.workbench import GrowthWorkbench
+from lineages.library import audits, machine, rubrics
 from lineages.library.models import GateResult
 from lineages.library.snapshots import load
 from sandboxes.files import TaskFile
@@ -34,7 +37,37 @@ def brief(work: Work, attempt: Attempt) -> Brief:
         probe=probe_of(work),
         history=tuple((plan.draft, judgement_of(plan)) for plan in plans),
         wishes=tuple(wishes_for(plans)),
+        rubric=rubrics.of_version(work.recipe.plan_rubric),
+        rules=rules(work, attempt).sentences,
     )
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is asked of a plan's edits, whoever proposed it; it knows no database."""
+
+    before: Sequence
+    direction: Direction
+    effort: Effort
+    domain: str
+
+    def broken(self, plan: PlanDraft) -> list[tuple[str, str]]:
+        """Each broken rule as `edits` or `levers` and a sentence: the edits first, then idle levers."""
+        found = edits.violations(plan, self.before, self.direction, self.effort)
+        if found:
+            return [("edits", sentence) for sentence in found]
+        table = difficulty.shipped()
+        idle = difficulty.idle_levers(plan.direction, plan.before, plan.after, self.domain, table)
+        return [("levers", sentence) for sentence in idle]
+
+    def sentences(self, plan: PlanDraft) -> list[str]:
+        return [sentence for _, sentence in self.broken(plan)]
+
+
+def rules(work: Work, attempt: Attempt) -> Rules:
+    evolution = work.evolution
+    effort = Effort(work.recipe.effort)
+    return Rules(evolution.parent.sequence, Direction(attempt.direction), effort, evolution.lineage.domain)
 
 
 def rng_seed(work: Work, attempt: Attempt) -> str:
@@ -92,7 +125,29 @@ def order(work: Work, attempt: Attempt, plan: Plan, revision: int) -> BuildOrder
         previous=_built(work.parent, previous) if previous else None,
         failures=tuple(_failures(previous)) if previous else (),
         wishes=tuple(_candidate_wishes(attempt)),
+        bench=_bench(work, plan) if work.recipe.cast else None,
     )
+
+
+def _bench(work: Work, plan: Plan) -> GrowthWorkbench:
+    """Where a model tries its work: the gates are asked as they would be of its candidate."""
+    evolution = work.evolution
+    subject = audits.subject_of(
+        evolution.parent.snapshot,
+        work.author,
+        rubrics.pinned(rubrics.ENVIRONMENT, work.recipe.environment_rubric),
+        made_by=[*makers(evolution.lineage), work.author],
+        grown_from=evolution.parent,
+    )
+    child = replace(
+        subject,
+        parent=work.parent,
+        plan=plan.draft,
+        labels={"lease": work.lease.token},
+        archive=None,
+        probes=(),
+    )
+    return GrowthWorkbench(child, work.recipe.profile, machine.slots())
 
 
 def _built(parent: Task, candidate: Candidate) -> Built:

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from django.db import connections
 
-from agents.authors import author
 from agents.roles import AgentsError
+from lineages import casting
 from lineages.gates import PROFILES
 from lineages.growth.subjects import of_environment
 from lineages.library import audits, machine
@@ -33,7 +33,7 @@ def today(environment: Environment, audit: Audit) -> Today:
         return Today(problem=f"there is no profile called {audit.profile} any more")
     try:
         _in_time(machine.backend)
-        subject = audits.asked(audit, of_environment(environment, author(audit.judge)))
+        subject = audits.asked(audit, of_environment(environment, casting.named(audit.judge)))
         keys = _in_time(lambda: audits.keys_of(audit.profile, subject))
     except TimeoutError:
         return Today(problem=f"the sandbox backend did not answer within {PATIENCE_SECONDS:g} seconds")

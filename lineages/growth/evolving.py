@@ -13,12 +13,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 
-from agents.authors import author as named_author
 from agents.plan import Direction, Effort
-from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
+from lineages import casting
 from lineages.gates import profile as gate_profile
 from lineages.growth.models import Attempt, Campaign, Evolution, Recipe, Review
-from lineages.library import audits
+from lineages.library import audits, rubrics
 from lineages.library.models import Audit, Environment
 from lineages.lifecycle import Move, Stale, move
 from lineages.lifecycle import cancel as cancel_row
@@ -46,17 +45,22 @@ class RecipeSettings:
     plan_rounds: int = 3
     repairs: int = 3
     profile: str = "standard"
+    cast: str = ""
+    """The models of the roles; empty: those that the author has today."""
 
     def recipe(self) -> Recipe:
         """The immutable row of these settings, made once."""
         fields = {
-            **asdict(self),
+            **{name: value for name, value in asdict(self).items() if name != "cast"},
             "directions": ",".join(dict.fromkeys(Direction(each) for each in self.directions)),
         }
         fields["effort"] = Effort(self.effort)
         fields["approval"] = Recipe.Approval(self.approval)
-        fields["author"] = named_author(self.author).name
-        fields["plan_rubric"], fields["environment_rubric"] = PLAN_RUBRIC.version, ENVIRONMENT_RUBRIC.version
+        cast = self.cast or _cast_today(self.author)
+        # Without a model there is nothing to pin, and the recipe is what it was before there were any.
+        fields |= {"cast": cast} if cast else {}
+        fields["plan_rubric"] = rubrics.today(rubrics.PLAN).version
+        fields["environment_rubric"] = rubrics.today(rubrics.ENVIRONMENT).version
         if not fields["directions"]:
             raise ValueError("choose at least one direction")
         gate_profile(self.profile)
@@ -64,9 +68,14 @@ class RecipeSettings:
         return Recipe.objects.get_or_create(digest=digest, defaults=fields)[0]
 
 
-def with_todays_rubrics(recipe: Recipe) -> Recipe:
-    """The recipe, or one of the same settings where it pins rubrics that are no longer ours."""
-    if (recipe.plan_rubric, recipe.environment_rubric) == (PLAN_RUBRIC.version, ENVIRONMENT_RUBRIC.version):
+def _cast_today(author: str) -> str:
+    cast = casting.cast_of(author)
+    return cast.text if cast else ""
+
+
+def with_kept_rubrics(recipe: Recipe) -> Recipe:
+    """The recipe, or the same with today's rubrics where the wording that it pins is not kept."""
+    if rubrics.known(recipe.plan_rubric, recipe.environment_rubric):
         return recipe
     chosen = {each.name: getattr(recipe, each.name) for each in fields(RecipeSettings)}
     return RecipeSettings(**{**chosen, "directions": tuple(recipe.directions.split(","))}).recipe()
@@ -126,7 +135,7 @@ def create(
 ) -> Evolution:
     """The row of a new evolution; `fields` are what an `origin`, a person's override, has it start with.
 
-    It is judged by today's rubrics, whatever the recipe pins: no step by others could be done. Raises
+    It is judged by the rubrics that the recipe pins, and by today's where their wording is not kept. Raises
     `CannotStart` for a withdrawn parent, `IntegrityError` when another one took its ordinal.
     """
     with transaction.atomic():
@@ -136,7 +145,7 @@ def create(
         return Evolution.objects.create(
             lineage=parent.lineage,
             parent=parent,
-            recipe=with_todays_rubrics(recipe),
+            recipe=with_kept_rubrics(recipe),
             ordinal=ordinal,
             generations_left=generations,
             previous=previous,

@@ -6,7 +6,10 @@ from typing import Any
 
 from django import forms
 
+from agents.models import ModelsError
 from agents.plan import Direction, Effort
+from agents.roles import AgentsError
+from lineages import casting
 from lineages.gates import PROFILES
 from lineages.growth.evolving import MOST_GENERATIONS, RecipeSettings
 from lineages.growth.models import Recipe
@@ -36,6 +39,17 @@ MOST_REPEATS = 20
 class RecipeForm(forms.Form):
     """The settings that every evolution is started with."""
 
+    author = forms.ChoiceField(
+        choices=casting.author_choices,
+        initial="offline",
+        required=False,
+        help_text="Who proposes, builds and reviews. Models cost money: see the page of models for budgets.",
+    )
+    judge = forms.ChoiceField(
+        choices=casting.judge_choices,
+        required=False,
+        help_text="Which model reviews plans and environments, where an author with a model makes them.",
+    )
     generations = forms.IntegerField(
         min_value=1,
         max_value=MOST_GENERATIONS,
@@ -75,7 +89,19 @@ class RecipeForm(forms.Form):
             approval=self.cleaned_data["approval"],
             profile=self.cleaned_data["profile"] or WHOLE_PROFILE,
             seed=self.cleaned_data["seed"] or 0,
+            author=self.cleaned_data["author"] or "offline",
+            cast=self._cast,
         )
+
+    def clean(self) -> dict[str, Any]:
+        chosen: dict[str, Any] = super().clean() or {}
+        author, judge = chosen.get("author") or "offline", chosen.get("judge") or ""
+        try:
+            cast = casting.cast_of(author, judge=judge)
+        except (AgentsError, ModelsError) as problem:
+            raise forms.ValidationError(str(problem)) from problem
+        self._cast = cast.text if cast else ""
+        return chosen
 
 
 class VerifyForm(forms.Form):

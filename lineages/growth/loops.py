@@ -13,7 +13,9 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import F
+from django.db.models.functions import Now
 
+from agents.line import Waits
 from lineages.growth import evolving, withdrawing
 from lineages.growth.models import Evolution
 from lineages.growth.steps import STEPS
@@ -25,6 +27,9 @@ from sandboxes.text import clean
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 0.2
+LONGEST_REASON = 200
+PATIENCE = timedelta(seconds=60)
+"""How long `drive` stays with an evolution that was put off."""
 
 
 def advance(evolution_id: int) -> list[Evolution]:
@@ -41,6 +46,9 @@ def advance(evolution_id: int) -> list[Evolution]:
     except NoRoom as full:
         log.warning("evolution %s waits for %s", evolution_id, full)
         _put_off(lease, settings.SWEEP_SECONDS, waiting_for=str(full))
+    except Waits as wait:
+        log.info("evolution %s waits for %s", evolution_id, wait)
+        _put_off(lease, wait.seconds, waiting_for=clean(wait.reason)[:LONGEST_REASON])
     except LifecycleError as lost:
         log.info("evolution %s: %s", evolution_id, lost)
     except Exception as problem:
@@ -72,7 +80,8 @@ def drive(evolution: Evolution, *, tell: Callable[[Evolution], None]) -> Evoluti
     """Advance in this process until a person has to decide or the last successor ends; returns that one.
 
     `tell` hears of each change of status, and of what it has to wait for. Where a worker holds the
-    evolution, this waits for it.
+    evolution, this waits for it. It also leaves one that was put off for longer than `PATIENCE`, because its
+    model is paused or a budget is spent: `waiting_for` says what a person has to do.
     """
     seen: tuple[int, str] | None = None
     while True:
@@ -85,10 +94,20 @@ def drive(evolution: Evolution, *, tell: Callable[[Evolution], None]) -> Evoluti
             if successor is None:
                 return evolution
             evolution, seen = successor, None
-        elif evolution.ended or evolution.waits_for_person or evolution.paused_at:
+        elif (
+            evolution.ended
+            or evolution.waits_for_person
+            or evolution.paused_at
+            or _put_off_for_long(evolution)
+        ):
             return evolution
         elif not advance(evolution.pk):
             time.sleep(IDLE_SECONDS)
+
+
+def _put_off_for_long(evolution: Evolution) -> bool:
+    far = Evolution.objects.filter(pk=evolution.pk, retry_at__gt=Now() + PATIENCE)
+    return bool(evolution.waiting_for) and far.exists()
 
 
 def _put_off(lease: Lease, seconds: float, **fields: str) -> None:

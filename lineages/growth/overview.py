@@ -157,7 +157,8 @@ def timeline(evolution: Evolution) -> list[Attempt]:
 
 
 def calls(evolution: Evolution) -> QuerySet[AgentCall]:
-    of_it = Q(attempt__evolution=evolution) | Q(audit__candidates__attempt__evolution=evolution)
+    of_it = Q(evolution=evolution) | Q(attempt__evolution=evolution)
+    of_it |= Q(audit__candidates__attempt__evolution=evolution)
     return AgentCall.objects.filter(of_it).order_by("started_at", "id")
 
 
@@ -176,14 +177,16 @@ def progress(pk: int) -> dict[str, Any] | None:
         "plan_reviewed": _newest(Review, "plan__attempt__evolution"),
         "candidate_reviewed": _newest(Review, "candidate__attempt__evolution"),
         "asked": _newest(AgentCall, "attempt__evolution"),
+        "sent": _newest(AgentCall, "evolution"),
+        "settled": _newest(AgentCall, "evolution", ~Q(outcome=AgentCall.SENT)),
     }
     shown = Evolution.objects.values("version", "paused_at", "faults", "waiting_for").annotate(**newest)
     return shown.filter(pk=pk).first()
 
 
-def _newest(model: type[Model], evolution: str) -> Subquery:
+def _newest(model: type[Model], evolution: str, which: Q | None = None) -> Subquery:
     """The newest key among the rows of an evolution."""
-    rows = model._default_manager.filter(**{evolution: OuterRef("pk")})
+    rows = model._default_manager.filter(which or Q(), **{evolution: OuterRef("pk")})
     return Subquery(rows.order_by("-pk").values("pk")[:1])
 
 

@@ -7,14 +7,17 @@ from decimal import Decimal
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
-from lineages.growth.models import Campaign, Candidate
+from lineages.growth.models import Campaign, Candidate, Evolution
 from lineages.library.calls import AgentCall
 from lineages.library.models import Audit, GateResult
+from lineages.library.money import spent_on
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """`cost` in US dollars; `unpriced` calls of models have no known price and are in it with nothing."""
+    """`cost` in US dollars. `unpriced` requests to models, of no known price, and those that are still `unsettled`
+    are in it with nothing; the latter cost `reserved` at most.
+    """
 
     evolutions: int
     accepted: int
@@ -23,6 +26,8 @@ class Spent:
     cost: Decimal
     unpriced: int
     sandbox_hours: float
+    unsettled: int = 0
+    reserved: Decimal = Decimal(0)
 
     @property
     def settled(self) -> int:
@@ -43,17 +48,23 @@ class Spent:
         return self.cost / self.accepted if self.accepted else None
 
 
-def _audits(campaign: Campaign) -> QuerySet[Audit]:
-    """Every audit of its candidates, also those that ended in error and were done again.
+def made_for(evolutions: QuerySet[Evolution]) -> Q:
+    """The calls that were made for these evolutions, their candidates' audits included."""
+    bound = Q(evolution__in=evolutions) | Q(attempt__evolution__in=evolutions)
+    return bound | Q(evolution=None, attempt=None, audit__in=audits_of(evolutions).values("pk"))
+
+
+def audits_of(evolutions: QuerySet[Evolution]) -> QuerySet[Audit]:
+    """Every audit of their candidates, also those that ended in error and were done again.
 
     Found by what they are about: a candidate points at its last one alone.
     """
     tried = Candidate.objects.filter(
-        attempt__evolution__campaign=campaign,
+        attempt__evolution__in=evolutions,
         snapshot=OuterRef("snapshot"),
         attempt__evolution__parent__snapshot=OuterRef("parent"),
     )
-    return Audit.objects.filter(Exists(tried), created_at__gte=campaign.created_at)
+    return Audit.objects.filter(Exists(tried))
 
 
 def of(campaign: Campaign) -> Spent:
@@ -64,17 +75,16 @@ def of(campaign: Campaign) -> Spent:
         exhausted=Count("pk", filter=Q(status="exhausted")),
         failed=Count("pk", filter=Q(status="failed")),
     )
-    audits = _audits(campaign).values("pk")
-    results = GateResult.objects.filter(audit__in=audits)
-    calls = AgentCall.objects.filter(Q(attempt__evolution__campaign=campaign) | Q(audit__in=audits))
-    asked = calls.aggregate(
-        money=Sum("cost"),
-        unpriced=Count("pk", filter=Q(cost=None, tokens__isnull=False)),
-    )
+    own = Evolution.objects.filter(campaign=campaign)
+    audits = audits_of(own).filter(created_at__gte=campaign.created_at)
+    results = GateResult.objects.filter(audit__in=audits.values("pk"))
+    money = spent_on(AgentCall.objects.filter(made_for(own), started_at__gte=campaign.created_at))
     seconds = results.aggregate(spent=Sum("seconds"))["spent"] or 0.0
     return Spent(
         **counted,
-        cost=asked["money"] or Decimal(0),
-        unpriced=asked["unpriced"],
+        cost=money.cost,
+        unpriced=money.unknown,
         sandbox_hours=seconds / 3600,
+        unsettled=money.sent,
+        reserved=money.reserved,
     )

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.authors import author as named_author
 from agents.roles import Author
-from agents.rubrics import ENVIRONMENT_RUBRIC
+from agents.rubrics import Rubric
+from lineages import casting
 from lineages.gates.base import Subject
 from lineages.growth.models import Candidate, Evolution
-from lineages.library import audits
+from lineages.library import audits, rubrics
 from lineages.library.models import Environment, Lineage
 from lineages.library.snapshots import load
 
 
-def makers(lineage: Lineage) -> list[Author]:
+def makers(lineage: Lineage) -> list[casting.Maker]:
     """The authors whose evolutions have put something into this lineage."""
     grown = Evolution.objects.filter(lineage=lineage, child__isnull=False)
     names = grown.order_by("recipe__author").values_list("recipe__author", flat=True).distinct()
-    return [named_author(name) for name in names]
+    return casting.makers(names)
 
 
 def of_candidate(candidate: Candidate, author: Author) -> Subject:
-    """A candidate with the plan it was built by and the parent it was built on."""
+    """A candidate with the plan it was built by and the parent it was built on.
+
+    It is judged by the rubric that its evolution's recipe pins.
+    """
     evolution = candidate.attempt.evolution
-    made_by = [*makers(evolution.lineage), named_author(evolution.recipe.author)]
+    made_by = [*makers(evolution.lineage), *casting.makers([evolution.recipe.author])]
     child = evolution.child
     alone = audits.subject_of(
         candidate.snapshot,
         author,
-        ENVIRONMENT_RUBRIC.version,
+        rubrics.pinned(rubrics.ENVIRONMENT, evolution.recipe.environment_rubric),
         made_by=made_by,
         grown_from=evolution.parent,
         own=child if child and child.snapshot_id == candidate.snapshot_id else None,
@@ -42,8 +45,11 @@ def of_candidate(candidate: Candidate, author: Author) -> Subject:
     )
 
 
-def of_environment(environment: Environment, author: Author) -> Subject:
-    """An accepted environment, judged as the candidate that it was."""
+def of_environment(environment: Environment, author: Author, seeds_by: Rubric | None = None) -> Subject:
+    """An accepted environment, judged as the candidate that it was.
+
+    A seed is judged by the rubric `seeds_by`, or by today's.
+    """
     accepted = Candidate.objects.filter(
         snapshot=environment.snapshot, attempt__evolution__child=environment
     ).first()
@@ -53,7 +59,7 @@ def of_environment(environment: Environment, author: Author) -> Subject:
     return audits.subject_of(
         environment.snapshot,
         author,
-        ENVIRONMENT_RUBRIC.version,
+        seeds_by or rubrics.today(rubrics.ENVIRONMENT),
         made_by=made_by,
         grown_from=environment.parent,
         own=environment,

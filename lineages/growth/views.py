@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from lineages import casting
 from lineages.growth import branching, evolving, history, jobs, overview
 from lineages.growth.currency import today
 from lineages.growth.forms import LineageFilter, StartForm, VerifyForm
@@ -148,6 +149,7 @@ def _settings_of(evolution: Evolution | None) -> dict[str, Any]:
         return {}
     recipe = evolution.recipe
     return {
+        "author": recipe.author,
         "effort": recipe.effort,
         "directions": recipe.directions.split(","),
         "approval": recipe.approval,
@@ -268,7 +270,8 @@ def _branch(evolution: Evolution) -> dict[str, Any]:
     """Where the recipe is another than the one that made the parent."""
     before = Evolution.objects.filter(child=evolution.parent_id).select_related("recipe").first()
     changes = branching.differences(before.recipe, evolution.recipe) if before else []
-    return {"branched_from": before, "branch": changes}
+    warnings = casting.warnings(evolution.recipe.cast)
+    return {"branched_from": before, "branch": changes, "warnings": warnings}
 
 
 def _evolution(pk: int) -> Evolution:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from django.conf import settings
 from django.db.models.functions import Now
 from pydantic import BaseModel
 
-from agents.authors import author
+from agents.line import Line, Waits
 from agents.plan import Judgement
 from agents.roles import AgentsError, Author, Built
-from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
-from lineages.desk import beating
+from lineages import casting
+from lineages.desk import Desk, attended, beating
 from lineages.growth.models import Attempt, Evolution, Recipe, Review, ReviewedCriterion
-from lineages.library import blobs, recording
+from lineages.library import blobs, recording, rubrics
 from lineages.library.calls import AgentCall
+from lineages.library.ledger import LedgerLine, Scope
 from lineages.library.snapshots import load
 from lineages.lifecycle import Lease
 from sandboxes.base import ExecResult
@@ -46,13 +48,21 @@ class Answered(Generic[T]):
     value: T | None
     problem: BaseException | None
     commands: tuple[ExecResult, ...]
+    spoken: bool = False
+    """Whether a model plays the role: then the ledger has a row for each request."""
 
     @property
     def refusal(self) -> str:
         return str(self.problem or "")
 
-    def save(self, attempt: Attempt) -> AgentCall:
-        """Store the call, inside the caller's fenced transaction."""
+    def save(self, attempt: Attempt) -> AgentCall | None:
+        """Store the call, inside the caller's fenced transaction.
+
+        A model's requests are rows already: its last one gets what the role made of it. None where the role
+        came to its answer without any.
+        """
+        if self.spoken:
+            return self._note(attempt)
         call = AgentCall.objects.create(
             role=self.role,
             author=self.author,
@@ -66,6 +76,15 @@ class Answered(Generic[T]):
         )
         recording.store_commands(self.commands, call=call)
         return call
+
+    def _note(self, attempt: Attempt) -> AgentCall | None:
+        last = recording.last_answer(attempt.conversations.filter(role=self.role))
+        kept = self._kept()
+        if last and kept:
+            AgentCall.objects.filter(pk=last.pk).update(output=kept)
+        if last and self.commands:
+            recording.store_commands(self.commands, call=last, after=last.commands.count())
+        return last
 
     def _outcome(self) -> str:
         if self.problem is None:
@@ -93,11 +112,10 @@ class Work:
 
     @cached_property
     def author(self) -> Author:
-        """Who plays the roles. Raises `Fault` when the rubrics that the recipe pins are no longer ours."""
-        pinned = (self.recipe.plan_rubric, self.recipe.environment_rubric)
-        if pinned != (PLAN_RUBRIC.version, ENVIRONMENT_RUBRIC.version):
-            raise Fault("the rubrics changed since this evolution began: cancel it and start another")
-        return author(self.recipe.author)
+        """Who plays the roles. Raises `Fault` when the wording that the recipe pins is not kept here."""
+        if not rubrics.known(self.recipe.plan_rubric, self.recipe.environment_rubric):
+            raise Fault("the rubrics that this evolution pins are not kept here: cancel it and start another")
+        return casting.author_of(self.recipe.author, self.recipe.cast)
 
     @cached_property
     def parent(self) -> Task:
@@ -107,16 +125,20 @@ class Work:
         """The open attempt."""
         return self.evolution.attempts.filter(outcome=Attempt.Outcome.OPEN).first()
 
-    def ask(self, role: str, question: Callable[[], T], *, attempt: Attempt) -> Answered[T]:
-        """Ask a role in a thread and keep the lease alive.
+    def ask(self, role: str, question: Callable[[Line], T], *, attempt: Attempt) -> Answered[T]:
+        """Ask a role in a thread and keep the lease alive. `question` is handed the line to its model.
 
         A refusal is an answer, for the caller to store with what follows from it; any other error is
-        stored here and raised.
+        stored here and raised. Raises `Waits` where there is no answer yet: nothing is stored or lost.
         """
         started_at, clock = datetime.now(UTC), time.monotonic()
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            (done,) = beating([pool.submit(question)], self.lease)
+        running: set[Future[T]] = set()
+        with ThreadPoolExecutor(max_workers=1) as pool, attended(self.lease, running) as desk:
+            running.add(pool.submit(question, self._line(desk, attempt)))
+            (done,) = beating(running, self.lease, desk=desk)
         problem = done.exception()
+        if isinstance(problem, Waits):
+            raise problem
         answered = Answered(
             role=role,
             author=self.author.name,
@@ -126,6 +148,7 @@ class Work:
             value=cleaned(done.result()) if problem is None else None,
             problem=problem,
             commands=tuple(self.commands),
+            spoken=bool(self.recipe.cast),
         )
         self.commands.clear()
         if problem is not None and not isinstance(problem, AgentsError):
@@ -133,6 +156,18 @@ class Work:
                 answered.save(attempt)
             raise problem
         return answered
+
+    def _line(self, desk: Desk, attempt: Attempt) -> Line:
+        return LedgerLine(desk, settings.MODELS, replace(self.scope(), attempt=attempt.pk))
+
+    def scope(self) -> Scope:
+        """What the requests to models are made for."""
+        return Scope(
+            author=self.author.name,
+            input_digest=self.parent.digest,
+            evolution=self.evolution.pk,
+            lineage=self.evolution.lineage_id,
+        )
 
     def move(self, to: str, *, reason: str = "") -> None:
         """Ends the step: faults are forgotten, the lease is given back."""

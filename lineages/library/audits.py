@@ -15,14 +15,19 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from django.conf import settings as django_settings
 from django.db import transaction
 from django.db.models import Q
 
-from agents.roles import Author
-from lineages.desk import beating
+from agents.line import Waits
+from agents.providers.errors import ProviderError
+from agents.roles import AgentsError, Author
+from agents.rubrics import Rubric
+from lineages.desk import Desk, attended, beating
 from lineages.gates import all_gates, profile, settings
 from lineages.gates.base import Gate, Once, Outcome, Result, Subject
 from lineages.library import benchmarks, machine, probing, solves, surroundings
+from lineages.library.ledger import LedgerLine, Scope
 from lineages.library.models import (
     Audit,
     Environment,
@@ -47,9 +52,9 @@ SWEEP_SECONDS = 1.0
 def subject_of(
     snapshot: Snapshot,
     author: Author,
-    rubric: str,
+    rubric: Rubric,
     *,
-    made_by: Iterable[Author] = (),
+    made_by: Iterable[machine.Maker] = (),
     grown_from: Environment | None = None,
     own: Environment | None = None,
 ) -> Subject:
@@ -67,9 +72,13 @@ def subject_of(
         limits=machine.limits(),
         labels={},
         judge=author.rubric_verifier,
+        adversary=author.adversary,
+        solver=author.solver,
+        failure_judge=author.failure_judge,
         judge_name=author.name,
         judge_version=author.version,
-        rubric=rubric,
+        rubric=rubric.version,
+        criteria=rubric,
         archive=surroundings.archive(snapshot, task, parent=grown_from, own=own),
         benchmarks=benchmarks.of(task),
         probes=probing.kept_for(nearest.lineage if nearest else None),
@@ -159,10 +168,12 @@ def asked_all() -> Q:
     return whole
 
 
-def run(audit: Audit, subject: Subject, *also_held: Lease) -> None:
+def run(audit: Audit, subject: Subject, *also_held: Lease, scope: Scope | None = None) -> None:
     """Run what is left of an audit and settle it. `also_held` are leases to keep alive meanwhile.
 
-    Raises `Busy` when another worker runs it, `LeaseLost` when one of the leases is no longer ours.
+    `scope` says for which evolution and lineage the requests to models are made. Raises `Busy` when another
+    worker runs it, `LeaseLost` when one of the leases is no longer ours, `Waits` when a gate waits for an
+    answer of a model: what the others said is stored then, and the next run asks that one again.
     """
     lease = claim(audit)
     if lease is None:
@@ -174,7 +185,8 @@ def run(audit: Audit, subject: Subject, *also_held: Lease) -> None:
             solved=solves.kept(subject) if audit.regrade else {},
             once=Once(),
         )
-        _run_gates(lease, judged, also_held)
+        scope = scope or Scope(author=subject.judge_name, input_digest=subject.task.digest)
+        _run_gates(lease, judged, also_held, replace(scope, audit=audit.pk))
         _settle(lease)
     finally:
         lease.release()
@@ -186,7 +198,7 @@ def abandon(audit: Audit, reason: str) -> None:
         cancel(audit, Audit.Status.ABANDONED, reason=reason)
 
 
-def _run_gates(lease: Lease, subject: Subject, also_held: Sequence[Lease]) -> None:
+def _run_gates(lease: Lease, subject: Subject, also_held: Sequence[Lease], scope: Scope) -> None:
     audit = lease.row
     assert isinstance(audit, Audit)
     gates = profile(audit.profile)
@@ -194,22 +206,37 @@ def _run_gates(lease: Lease, subject: Subject, also_held: Sequence[Lease]) -> No
     voided_before = voided_among({(gate.name, gate.key(subject)) for gate in gates})
     said = {row.gate: _accepted(row, voided_before) for row in audit.results.all()}
     waiting = [gate for gate in gates if gate.name not in said]
-    running: set[Future[Answer]] = set()
-    with ThreadPoolExecutor(max_workers=max(1, len(waiting))) as pool, _ended_with(lease, subject, running):
-        while waiting or running:
+    running: set[Future[Answer | Waits]] = set()
+    unanswered: list[Waits] = []
+    with (
+        ThreadPoolExecutor(max_workers=max(1, len(waiting))) as pool,
+        attended(lease, running) as desk,
+        _ended_with(lease, subject, running, desk),
+    ):
+        speaking = subject.over(LedgerLine(desk, django_settings.MODELS, scope))
+        while True:
             for gate in [gate for gate in waiting if said.keys() >= set(gate.after) & names]:
                 waiting.remove(gate)
-                running.add(pool.submit(_ask, gate, subject, dict(said), machine.slots()))
-            for done in beating(running, lease, *also_held):
+                running.add(pool.submit(_ask, gate, speaking, dict(said), machine.slots()))
+            if not running:
+                break
+            for done in beating(running, lease, *also_held, desk=desk):
                 running.discard(done)
                 answer = done.result()
+                if isinstance(answer, Waits):
+                    unanswered.append(answer)
+                    continue
                 with lease.writing():
                     stored = store(audit, subject, answer)
                 said[stored.gate] = _accepted(stored, voided_among({(stored.gate, stored.key)}))
+    if unanswered:
+        raise unanswered[0]
 
 
 @contextlib.contextmanager
-def _ended_with(lease: Lease, subject: Subject, running: set[Future[Answer]]) -> Iterator[None]:
+def _ended_with(
+    lease: Lease, subject: Subject, running: set[Future[Answer | Waits]], desk: Desk
+) -> Iterator[None]:
     """Ends our sandboxes when we lost a lease, until the threads that wait for them have ended too.
 
     A thread may still open one after a sweep: its lease is no longer live, so the next sweep takes it.
@@ -219,18 +246,22 @@ def _ended_with(lease: Lease, subject: Subject, running: set[Future[Answer]]) ->
     except LeaseLost:
         lease.release()
         while wait(running, timeout=SWEEP_SECONDS).not_done:
+            desk.serve()
             subject.backend.sweep(machine.is_live)
         raise
 
 
-def _ask(gate: Gate, subject: Subject, said: dict[str, bool], slots: Slots) -> Answer:
+def _ask(gate: Gate, subject: Subject, said: dict[str, bool], slots: Slots) -> Answer | Waits:
     """Runs in a thread: no database here. `said` tells of the gates before whether each is accepted."""
     started_at, clock = datetime.now(UTC), time.monotonic()
     blocked = [name for name in gate.after if not said.get(name, True)]
     if blocked:
         outcome = Outcome(Result.NOT_RUN, f"Not run, because {', '.join(blocked)} did not pass.")
     else:
-        outcome = _checked(gate, subject, slots)
+        try:
+            outcome = _checked(gate, subject, slots)
+        except Waits as no_answer_yet:
+            return no_answer_yet
     return Answer(gate, outcome, started_at, time.monotonic() - clock)
 
 
@@ -240,6 +271,12 @@ def _checked(gate: Gate, subject: Subject, slots: Slots) -> Outcome:
             return gate.check(subject)
     except SandboxError as problem:
         return Outcome(Result.ERROR, f"The machine failed, not the task: {problem}")
+    except Waits:
+        raise
+    except ProviderError as problem:
+        return Outcome(Result.ERROR, f"The model's server failed, not the task: {problem}")
+    except AgentsError as problem:
+        return Outcome(Result.ERROR, f"The role that this gate asks gave no answer to use: {problem}")
     except Exception as problem:
         log.exception("the gate %s broke", gate.name)
         return Outcome(Result.ERROR, f"The gate itself broke: {type(problem).__name__}: {problem}")

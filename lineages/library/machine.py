@@ -8,10 +8,10 @@ import shutil
 import time
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Protocol
 
 from django.conf import settings
 
-from agents.roles import Author
 from lineages.library.models import Audit
 from lineages.lifecycle import Leased
 from sandboxes.backends import open_backend
@@ -53,14 +53,24 @@ def _opened(process: int) -> Backend:
     return opened
 
 
-def backend_for(made_by: Iterable[Author]) -> Backend:
+class Maker(Protocol):
+    """Somebody who made something that is to run here."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def trusted(self) -> bool: ...
+
+
+def backend_for(made_by: Iterable[Maker]) -> Backend:
     """The backend, if it may run what these authors made and there is room.
 
     Raises `MachineFault`, and its kind `NoRoom`.
     """
     opened = backend()
     check_room(opened)
-    doubtful = sorted({author.name for author in made_by if not author.trusted})
+    doubtful = sorted({maker.name for maker in made_by if not maker.trusted})
     if opened.provisional and doubtful and not settings.UNTRUSTED_IN_BUBBLEWRAP:
         raise MachineFault(
             f"What {', '.join(doubtful)} made is not trusted in {opened.name}. "

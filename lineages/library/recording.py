@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import QuerySet
+
+from agents.plan import Judgement
 from lineages.gates.base import Finding, Gate, Outcome, Result, Subject
 from lineages.library import blobs, probing, solves
-from lineages.library.calls import AgentCall, CommandRun
+from lineages.library.calls import AgentCall, CommandRun, Conversation
 from lineages.library.models import Audit, GateFinding, GateResult
 from sandboxes.base import ExecResult
 from sandboxes.text import clean
@@ -54,17 +57,33 @@ def store(audit: Audit, subject: Subject, answer: Answer) -> GateResult:
         for lineage in probing.concerned(audit):
             probing.keep_what_worked(result, lineage)
     if outcome.judgement:
-        AgentCall.objects.create(
-            role="rubric_verifier",
-            author=subject.judge_name,
-            audit=audit,
-            outcome="answered",
-            input_digest=subject.task.digest,
-            output_id=blobs.keep_one(outcome.judgement.model_dump_json().encode()),
-            started_at=answer.started_at,
-            seconds=answer.seconds,
-        )
+        _store_judgement(audit, subject, answer, outcome.judgement)
     return result
+
+
+def _store_judgement(audit: Audit, subject: Subject, answer: Answer, judgement: Judgement) -> None:
+    """With the last request where a model judged, else as a call of its own."""
+    role, kept = "rubric_verifier", blobs.keep_one(judgement.model_dump_json().encode())
+    last = last_answer(audit.conversations.filter(role=role))
+    if last:
+        AgentCall.objects.filter(pk=last.pk).update(output=kept)
+        return
+    AgentCall.objects.create(
+        role=role,
+        author=subject.judge_name,
+        audit=audit,
+        outcome=AgentCall.ANSWERED,
+        input_digest=subject.task.digest,
+        output_id=kept,
+        started_at=answer.started_at,
+        seconds=answer.seconds,
+    )
+
+
+def last_answer(conversations: QuerySet[Conversation]) -> AgentCall | None:
+    """The newest request of these conversations that was answered."""
+    answered = AgentCall.objects.filter(conversation__in=conversations, outcome=AgentCall.ANSWERED)
+    return answered.order_by("pk").last()
 
 
 def _store_findings(outcome: Outcome, result: GateResult) -> None:
@@ -95,9 +114,13 @@ def _finding(finding: Finding, result: GateResult, position: int) -> GateFinding
 
 
 def store_commands(
-    commands: Sequence[ExecResult], *, result: GateResult | None = None, call: AgentCall | None = None
+    commands: Sequence[ExecResult],
+    *,
+    result: GateResult | None = None,
+    call: AgentCall | None = None,
+    after: int = 0,
 ) -> None:
-    """Keep every command with its output, for the page of what it served."""
+    """Keep every command with its output, for the page of what it served; `after` are there already."""
     outputs = iter(blobs.keep(_outputs(commands)))
     CommandRun.objects.bulk_create(
         CommandRun(
@@ -113,7 +136,7 @@ def store_commands(
             started_at=command.started_at,
             seconds=command.seconds,
         )
-        for position, command in enumerate(commands)
+        for position, command in enumerate(commands, start=after)
     )
 
 

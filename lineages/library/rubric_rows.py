@@ -10,11 +10,12 @@ from django.db.models.functions import Now
 class RubricVersion(models.Model):
     """One wording of one rubric (`plan` or `environment`). `version` is `agents.rubrics.Rubric.version`.
 
-    `ordinal` counts the versions of that rubric from 1; the highest is today's.
+    `ordinal` counts the versions of that rubric from 1; the highest is today's. Who goes back to an earlier
+    wording makes another row of the same `version`: what was judged by it is current again.
     """
 
     name = models.CharField(max_length=20)
-    version = models.CharField(max_length=64, unique=True)
+    version = models.CharField(max_length=64, db_index=True)
     ordinal = models.PositiveIntegerField()
     note = models.TextField(blank=True)
     by = models.ForeignKey(

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from lineages import converters
-from lineages.library import views
+from lineages.library import conversation_views, views
 
 converters.register()
 
@@ -17,5 +17,7 @@ urlpatterns = [
         name="environment_download",
     ),
     path("calls/<key:pk>/", views.call_detail, name="call_detail"),
+    path("calls/<key:pk>/<body:body>/", views.call_body, name="call_body"),
+    path("conversations/<key:pk>/", conversation_views.conversation_detail, name="conversation_detail"),
     path("commands/<key:pk>/<stream:stream>/", views.command_output, name="command_output"),
 ]

@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from lineages.gates import PROFILES, all_gates, profile
-from lineages.library import alignment, answers, blobs, bundles, rendering, shelf
+from lineages.library import alignment, answers, blobs, bundles, rendering, replies, shelf, transcript
 from lineages.library.calls import AgentCall, CommandRun
 from lineages.library.gate_context import gates, shown_audit
 from lineages.library.models import Audit, Environment, GateResult, Snapshot, SnapshotFile
@@ -90,7 +90,7 @@ def environment_file(request: HttpRequest, pk: int, path: str = "") -> HttpRespo
 def environment_raw(request: HttpRequest, pk: int, path: str) -> FileResponse:
     """One file, byte for byte, only ever as an attachment."""
     file = get_object_or_404(SnapshotFile, snapshot__environments=pk, path=path, link="")
-    return attachment(io.BytesIO(_stored(file.blob_id)), posixpath.basename(path))
+    return attachment(io.BytesIO(stored(file.blob_id)), posixpath.basename(path))
 
 
 @require_safe
@@ -130,23 +130,37 @@ def _judged(audit: Audit) -> Environment | None:
 
 @require_safe
 def call_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """What a role was asked for, what it answered, and the commands that ran for it."""
-    call = get_object_or_404(AgentCall.objects.select_related("attempt"), pk=pk)
-    answer = json.loads(_stored(call.output_id)) if call.output_id else None
-    readable = json.dumps(answer, indent=2, ensure_ascii=False).encode() if answer else b""
+    """What a role was asked for, what it answered, and the commands that ran for it; of a model's request
+    also what it took and the bodies as they went over the wire."""
+    related = ("attempt", "conversation")
+    call = get_object_or_404(AgentCall.objects.select_related(*related), pk=pk)
+    answer = json.loads(stored(call.output_id)) if call.output_id else None
+    made = json.dumps(answer, indent=2, ensure_ascii=False).encode() if answer else b""
+    bodies = [(name, _body(call, name)) for name in ("sent", "received")] if call.conversation else []
     context = {
         "call": call,
-        "answer": rendering.output(readable),
+        "answer": rendering.output(made),
+        "bodies": [(name, shown) for name, shown in bodies if shown],
         "commands": [_command(run) for run in call.commands.all()],
     }
     return render(request, "lineages/call_detail.html", context)
 
 
 @require_safe
+def call_body(request: HttpRequest, pk: int, body: str) -> FileResponse:
+    """What was sent or received, byte for byte, only ever as an attachment."""
+    call = get_object_or_404(AgentCall, pk=pk)
+    data = _wire(call, body)
+    if data is None:
+        raise Http404
+    return attachment(io.BytesIO(data), f"call-{pk}-{body}.json")
+
+
+@require_safe
 def command_output(request: HttpRequest, pk: int, stream: str) -> FileResponse:
     run = get_object_or_404(CommandRun, pk=pk)
     digest = run.stdout_id if stream == "stdout" else run.stderr_id
-    return attachment(io.BytesIO(_stored(digest)), f"command-{pk}-{stream}.log")
+    return attachment(io.BytesIO(stored(digest)), f"command-{pk}-{stream}.log")
 
 
 def attachment(content: Any, filename: str) -> FileResponse:
@@ -169,14 +183,14 @@ def _shared(snapshot: Snapshot) -> bool:
     """Whether the tests run where the solver worked, so that what it left there can forge the result."""
     file = snapshot.files.filter(path=CONFIG).first()
     try:
-        return file is not None and not parse_config(_stored(file.blob_id), CONFIG).verifier.separate
+        return file is not None and not parse_config(stored(file.blob_id), CONFIG).verifier.separate
     except TaskRefused:
         return False  # it never became a task
 
 
 def _instruction(snapshot: Snapshot) -> rendering.Shown | None:
     file = snapshot.files.filter(path="instruction.md").first()
-    return rendering.markdown(_stored(file.blob_id).decode("utf-8-sig", errors="replace")) if file else None
+    return rendering.markdown(stored(file.blob_id).decode("utf-8-sig", errors="replace")) if file else None
 
 
 def _chosen(files: list[SnapshotFile], path: str) -> SnapshotFile | None:
@@ -193,16 +207,30 @@ def _shown(file: SnapshotFile | None) -> rendering.Shown | None:
         return None
     if file.link:
         return rendering.code("link", f"→ {file.link}".encode())
-    return rendering.code(file.path, _stored(file.blob_id))
+    return rendering.code(file.path, stored(file.blob_id))
+
+
+def _body(call: AgentCall, name: str) -> rendering.Shown | None:
+    data = _wire(call, name)
+    return rendering.output(transcript.readable(data)) if data else None
+
+
+def _wire(call: AgentCall, name: str) -> bytes | None:
+    """The body as it went over the wire; None where there is none."""
+    digest = call.sent_body_id if name == "sent" else call.received_body_id
+    kept = stored(digest) if digest else b""
+    if name == "received" and transcript.answered(kept):
+        kept = replies.unpacked(kept).raw  # a reply is kept with its body in it
+    return kept or None
 
 
 def _command(run: CommandRun) -> Command:
-    stdout = rendering.output(_stored(run.stdout_id), run.cut)
-    stderr = rendering.output(_stored(run.stderr_id))
+    stdout = rendering.output(stored(run.stdout_id), run.cut)
+    stderr = rendering.output(stored(run.stderr_id))
     return Command(run, rendering.visible(run.command), (("stdout", stdout), ("stderr", stderr)))
 
 
-def _stored(digest: str) -> bytes:
+def stored(digest: str) -> bytes:
     """Stored content; what is lost is not found, rather than a page that breaks."""
     try:
         return blobs.read(digest)

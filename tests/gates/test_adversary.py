@@ -15,6 +15,7 @@ from agents.authors import author
 from agents.plan import Binding, Effort, Judgement, PlanDraft
 from agents.probes import Probe, probes
 from agents.roles import Attack
+from agents.rubrics import ENVIRONMENT_RUBRIC, Rubric
 from agents.scripted import ACCEPT
 from lineages.gates import adversary, attacker
 from lineages.gates.base import Outcome, Result, Subject
@@ -59,11 +60,17 @@ def bubblewrap(tmp_path_factory: pytest.TempPathFactory) -> Backend:
 
 
 class Judge:
-    def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
+    def judge(
+        self,
+        task: Task,
+        plan: PlanDraft | None,
+        bindings: tuple[Binding, ...],
+        rubric: Rubric = ENVIRONMENT_RUBRIC,
+    ) -> Judgement:
         return ACCEPT
 
 
-class Attacker(Judge):
+class Attacker:
     def __init__(self, *attacks: Attack) -> None:
         self.attacks = attacks
 
@@ -341,19 +348,19 @@ def test_an_attack_that_a_role_finds_fails_the_attacker_gate(bubblewrap: Backend
         "echo 1 >/logs/artifacts/reward.txt",
         "The tests read a file of the solver's.",
     )
-    asked = subject(asking(READS_AN_ARTIFACT_REWARD), bubblewrap, judge=Attacker(found))
+    asked = subject(asking(READS_AN_ARTIFACT_REWARD), bubblewrap, adversary=Attacker(found))
 
     outcome = attacker.check(asked)
 
     assert outcome.result is Result.FAILED
     assert "a reward among the artifacts got the reward 1" in outcome.summary
-    assert attacker.check(replace(asked, judge=Attacker())).result is Result.PASSED
+    assert attacker.check(replace(asked, adversary=Attacker())).result is Result.PASSED
 
 
 def test_a_script_of_a_role_that_holds_a_nul_breaks_nothing(bubblewrap: Backend) -> None:
     found = Attack("no\0thing", "true\0; echo 1 >/logs/artifacts/reward.txt\0", "Tries.")
 
-    outcome = attacker.check(subject(asking("false"), bubblewrap, judge=Attacker(found)))
+    outcome = attacker.check(subject(asking("false"), bubblewrap, adversary=Attacker(found)))
 
     assert (outcome.result, outcome.runs) == (Result.PASSED, 1)
 

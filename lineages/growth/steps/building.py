@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.roles import Built
+from agents.roles import Built, over
 from lineages.growth.briefs import order
 from lineages.growth.models import Attempt, Candidate, Evolution, PairBinding, Plan
 from lineages.growth.work import Answered, Fault, Work, close
@@ -26,7 +26,7 @@ def build(work: Work, *, revision: int, wish: str) -> None:
         raise Fault("there is no plan to build")
     handed = order(work, attempt, plan, revision)
     answered: Answered[Built] = work.ask(
-        "modifier", lambda: work.author.modifier.build(handed), attempt=attempt
+        "modifier", lambda line: over(work.author.modifier, line).build(handed), attempt=attempt
     )
     child, problem = _child(work.parent, answered)
     if child is None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from agents.plan import PlanDraft
+from agents.roles import over
 from lineages.growth.briefs import brief
 from lineages.growth.evolving import abandon_attempts
 from lineages.growth.models import Attempt, Evolution, Plan
 from lineages.growth.subjects import of_environment
 from lineages.growth.work import Answered, Fault, Work, close
-from lineages.library import audits
+from lineages.library import audits, rubrics
 from lineages.library.models import Audit
 
 
@@ -39,12 +40,13 @@ def _parent_accepted(work: Work) -> bool:
     parent = work.evolution.parent
     if parent.generation:
         return True
-    subject = of_environment(parent, work.author)
+    pinned = rubrics.of_version(work.recipe.environment_rubric)
+    subject = of_environment(parent, work.author, pinned)
     profile = work.recipe.profile
     if audits.current(parent.snapshot, subject, profile_name=profile):
         return True
     audit = audits.open_audit(parent.snapshot, subject, profile=profile, regrade=True)
-    audits.run(audit, subject, work.lease)
+    audits.run(audit, subject, work.lease, scope=work.scope())
     audit.refresh_from_db()
     if audit.status == Audit.Status.ERROR:
         raise Fault(audit.last_reason)
@@ -86,7 +88,7 @@ def _draft(work: Work, attempt: Attempt) -> bool:
     """Ask the proposer; False when it has nothing more in this direction, which closes the attempt."""
     handed = brief(work, attempt)
     answered: Answered[PlanDraft] = work.ask(
-        "proposer", lambda: work.author.proposer.propose(handed), attempt=attempt
+        "proposer", lambda line: over(work.author.proposer, line).propose(handed), attempt=attempt
     )
     with work.lease.writing():
         answered.save(attempt)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.plan import CriterionVerdict, Direction, Effort, Judgement, Verdict
-from lineages import difficulty, edits
-from lineages.growth.briefs import brief
+from agents.plan import CriterionVerdict, Judgement, Verdict
+from agents.roles import over
+from lineages.growth.briefs import brief, rules
 from lineages.growth.models import Attempt, Evolution, Plan
 from lineages.growth.work import Answered, Fault, Work, close, store_review
 
@@ -36,14 +36,10 @@ def run(work: Work) -> None:
 
 
 def _illegal(plan: Plan, work: Work) -> Judgement | None:
-    """What the rules say against a plan, before anybody is asked: its edits, and levers that do not move."""
-    draft, domain = plan.draft, work.evolution.lineage.domain
-    asked = Direction(plan.attempt.direction), Effort(work.recipe.effort)
-    broken = [("edits", rule) for rule in edits.violations(draft, work.evolution.parent.sequence, *asked)]
-    idle = difficulty.idle_levers(draft.direction, draft.before, draft.after, domain, difficulty.shipped())
-    found = broken or [("levers", reason) for reason in idle]
+    """What the rules say against a plan, before anybody is asked."""
     verdicts = [
-        CriterionVerdict(criterion=name, verdict=Verdict.FAIL, explanation=text) for name, text in found
+        CriterionVerdict(criterion=name, verdict=Verdict.FAIL, explanation=text)
+        for name, text in rules(work, plan.attempt).broken(plan.draft)
     ]
     return Judgement(verdicts=tuple(verdicts)) if verdicts else None
 
@@ -54,7 +50,7 @@ def _review(work: Work, attempt: Attempt, plan: Plan) -> Answered[Judgement]:
     handed = replace(handed, history=earlier)
     return work.ask(
         "plan_reviewer",
-        lambda: work.author.plan_reviewer.review(handed, plan.draft),
+        lambda line: over(work.author.plan_reviewer, line).review(handed, plan.draft),
         attempt=attempt,
     )
 

@@ -47,7 +47,7 @@ def _audited(work: Work, candidate: Candidate) -> Audit:
             )
             Candidate.objects.filter(pk=candidate.pk).update(audit=audit)
     if audit.status == Audit.Status.QUEUED:
-        audits.run(audit, subject, work.lease)
+        audits.run(audit, subject, work.lease, scope=work.scope())
         audit.refresh_from_db()
     return audit
 
@@ -66,7 +66,7 @@ def _forget(work: Work, candidate: Candidate) -> None:
 
 
 def _store_rubric_review(candidate: Candidate, audit: Audit) -> None:
-    call = audit.calls.filter(role="rubric_verifier").first()
+    call = audit.calls.filter(role="rubric_verifier", output__isnull=False).last()
     if call is None or call.output_id is None or candidate.reviews.filter(call=call).exists():
         return
     judgement = Judgement.model_validate_json(blobs.read(call.output_id))

@@ -15,6 +15,7 @@ from typing import Any
 
 from django.db import DatabaseError
 
+from agents.models import ModelsError
 from agents.roles import AgentsError
 from lineages.growth.evolving import CannotStart
 from lineages.library.blobs import BlobLost
@@ -108,7 +109,7 @@ def plain_errors() -> Iterator[None]:
         sys.exit(INTERRUPTED)
     except (TaskRefused, FileExistsError, BlobLost) as problem:
         _fail(problem, Exit.FAILED)
-    except (NoSuchEnvironment, CannotStart, AgentsError, ValueError) as problem:
+    except (NoSuchEnvironment, CannotStart, AgentsError, ModelsError, ValueError) as problem:
         _fail(problem, Exit.USAGE)
     except (MachineFault, Busy) as problem:
         _fail(problem, Exit.MACHINE)

@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from agents.authors import author
-from agents.rubrics import ENVIRONMENT_RUBRIC
 from lineages.growth.subjects import of_environment
-from lineages.library import audits
+from lineages.library import audits, rubrics
 from lineages.library.references import NoSuchEnvironment, find
 from lineages.library.snapshots import store
 from lineages.library.sources import NO_TASK, in_archive
@@ -96,7 +95,7 @@ def _task(path: Path, read: Callable[[], Intake]) -> Target:
 
 def _prepared(task: Task) -> Prepared:
     snapshot = store(task)
-    subject = audits.subject_of(snapshot, author(JUDGE), ENVIRONMENT_RUBRIC.version)
+    subject = audits.subject_of(snapshot, author(JUDGE), rubrics.today(rubrics.ENVIRONMENT))
     return Prepared(snapshot, None, subject)
 
 

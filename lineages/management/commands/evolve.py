@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from agents.plan import Direction, Effort
-from lineages import sweeping
+from lineages import casting, sweeping
 from lineages.gates import PROFILES
 from lineages.growth import loops
 from lineages.growth.evolving import ALL_DIRECTIONS, RecipeSettings, start
@@ -45,7 +45,17 @@ class Command(BaseCommand):
 def add_recipe_options(parser: CommandParser) -> None:
     parser.add_argument("--effort", choices=[*Effort], default=Effort.HIGH)
     parser.add_argument("--directions", nargs="+", choices=[*Direction], default=list(ALL_DIRECTIONS))
-    parser.add_argument("--author", default="offline")
+    parser.add_argument(
+        "--author", default="offline", help="offline, manual, or a team or a model of models.toml"
+    )
+    parser.add_argument(
+        "--judge", default="", metavar="MODEL", help="the model that reviews, in place of the author's"
+    )
+    parser.add_argument(
+        "--self-improvement",
+        action="store_true",
+        help="one model plays every role, its own judge too (the setting of the paper)",
+    )
     parser.add_argument("--approve", choices=[*Recipe.Approval], default=Recipe.Approval.AUTO)
     parser.add_argument("--profile", choices=[*PROFILES], default="standard", help="the gates to pass")
     parser.add_argument("--seed", type=seed_number, default=0)
@@ -65,9 +75,21 @@ def settings_of(options: dict[str, Any]) -> RecipeSettings:
         directions=tuple(options["directions"]),
         approval=options["approve"],
         author=options["author"],
+        cast=_cast(options),
         seed=options["seed"],
         profile=options["profile"],
     )
+
+
+def _cast(options: dict[str, Any]) -> str:
+    """The models of the roles, and a warning where one judges what it made; that is allowed."""
+    alone = options["self_improvement"]
+    cast = casting.cast_of(options["author"], judge=options["judge"], alone=alone)
+    if cast is None:
+        return ""
+    for warning in () if alone else casting.warnings(cast.text):
+        progress(f"warning: {warning} (--judge names another)")
+    return cast.text
 
 
 def tell(evolution: Evolution) -> None:
@@ -88,7 +110,7 @@ def evolutions_from(first: Evolution) -> list[Evolution]:
 
 def exit_code(last: Evolution) -> Exit:
     """0 when all asked generations grew, or a person is asked first; 3 when the machine failed."""
-    if last.status == Evolution.Status.FAILED:
+    if last.status == Evolution.Status.FAILED or last.waiting_for:
         return Exit.MACHINE
     return Exit.WELL if last.status == Evolution.Status.ACCEPTED or last.waits_for_person else Exit.FAILED
 
@@ -135,7 +157,7 @@ def show(grown: list[Evolution], last: Evolution, write: Any) -> None:
             rows.append(_row(evolution, evolution.child))
     table(rows, write)
     if last.status != Evolution.Status.ACCEPTED:
-        reason = last.last_reason
+        reason = f"waits for {last.waiting_for}" if last.waiting_for else last.last_reason
         write(f"{last.parent.reference}: {last.status}" + (f" — {reason}" if reason else ""))
         for attempt in last.attempts.exclude(reason=""):
             write(f"  {attempt.direction}: {attempt.get_outcome_display()} — {attempt.reason}")

@@ -1,0 +1,232 @@
+"""Which of our errors an exception of an SDK is. The only place that knows.
+
+The rules go by the class's name, so that no SDK is imported here and one table serves both; a test walks
+all exception classes of the two packages and fails for one without a rule. Where an exception carries a
+status, the status and the server's own code say more than the class does.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+import httpx2
+
+from agents.models import ModelSpec
+from agents.providers.base import Json
+from agents.providers.errors import (
+    KeyRefused,
+    NoMoney,
+    NoSuchModel,
+    NotTaken,
+    Overloaded,
+    ProviderError,
+    ServerBroke,
+    TooLong,
+    TooSlow,
+    Unreachable,
+)
+
+SHOWN = 300
+"""Characters of the server's words that a message repeats; all of them are kept in `raw`."""
+
+RULES: Mapping[str, type[ProviderError]] = {
+    # No answer.
+    "APIConnectionError": Unreachable,
+    "APITimeoutError": TooSlow,
+    # An answer with a status.
+    "APIStatusError": NotTaken,
+    "BadRequestError": NotTaken,
+    "AuthenticationError": KeyRefused,
+    "OAuthError": KeyRefused,
+    "PaymentRequiredError": NoMoney,
+    "PermissionDeniedError": KeyRefused,
+    "NotFoundError": NoSuchModel,
+    "RequestTimeoutError": ServerBroke,
+    "ConflictError": ServerBroke,
+    "PreconditionFailedError": NotTaken,
+    "ContentTooLargeError": TooLong,
+    "UnprocessableEntityError": NotTaken,
+    "RateLimitError": Overloaded,
+    "RequestHeaderFieldsTooLargeError": NotTaken,
+    "ClientClosedRequestError": Unreachable,
+    "InternalServerError": ServerBroke,
+    "HTTPNotImplementedError": ServerBroke,
+    "ServiceUnavailableError": Overloaded,
+    "GatewayTimeoutError": ServerBroke,
+    "OverloadedError": Overloaded,
+    # An answer that is not the API's.
+    "APIResponseValidationError": ServerBroke,
+    "APIError": ServerBroke,
+    "StreamAlreadyConsumed": ServerBroke,
+    "RetryableError": ServerBroke,
+    # Of the SDKs' other ways to find a key, none of which we take.
+    "CredentialsError": KeyRefused,
+    "IdentityTokenFileError": KeyRefused,
+    "WorkloadIdentityError": KeyRefused,
+    "SubjectTokenProviderError": KeyRefused,
+    "MutuallyExclusiveAuthError": KeyRefused,
+    # Of their helpers, none of which we use: were one to come, the request would be ours to mend.
+    "APIWebhookValidationError": NotTaken,
+    "APIRemovedInV1": NotTaken,
+    "AgentFilePreparationError": NotTaken,
+    "AgentFileStagingError": NotTaken,
+    "AgentOutputParseError": NotTaken,
+    "AgentTurnResultError": NotTaken,
+    "ContentFilterFinishReasonError": NotTaken,
+    "LengthFinishReasonError": NotTaken,
+    "MissingDependencyError": NotTaken,
+    "ToolsetClosedError": NotTaken,
+    "ToolsetConfigError": NotTaken,
+    "ToolsetContractError": NotTaken,
+    "ToolsetUsageError": NotTaken,
+    "ToolsetsFixedError": NotTaken,
+    "WebSocketConnectionClosedError": NotTaken,
+    "WebSocketQueueFullError": NotTaken,
+    "_AmbiguousModuleClientUsageError": NotTaken,
+    # The roots.
+    "AnthropicError": NotTaken,
+    "OpenAIError": NotTaken,
+}
+
+STATUS: Mapping[int, type[ProviderError]] = {
+    401: KeyRefused,
+    402: NoMoney,
+    403: KeyRefused,
+    404: NoSuchModel,
+    408: ServerBroke,
+    409: ServerBroke,
+    413: TooLong,
+    429: Overloaded,
+    499: Unreachable,
+    503: Overloaded,
+    529: Overloaded,
+}
+"""Any other 5xx is `ServerBroke`, any other status `NotTaken`."""
+
+NO_MONEY = (
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "billing_error",
+    "credit balance is too low",
+)
+TOO_LONG = (
+    "context_length_exceeded",  # OpenAI's code
+    "prompt is too long",  # Anthropic
+    "exceed context limit",  # Anthropic, with the room for the answer
+    "maximum context length",  # OpenAI, vLLM, SGLang
+    "exceed_context_size",  # llama.cpp's type
+    "available context size",  # llama.cpp
+)
+
+ADVICE: Mapping[type[ProviderError], str] = {
+    Unreachable: "gave no whole answer: {words}. See whether it runs, and whether base_url is right",
+    TooSlow: "gave no whole answer within {spec.timeout_seconds:g} s; timeout_seconds in models.{spec.name} "
+    "allows more",
+    Overloaded: "takes no more requests for now: {words}",
+    ServerBroke: "answered with a fault of its own: {words}",
+    KeyRefused: "refuses the key: {words}. Set {key} to one that may use {spec.model}",
+    NoSuchModel: "does not know what was asked for: {words}. Correct model ({spec.model}) or base_url in "
+    "models.{spec.name}",
+    NoMoney: "says that there is no money or quota left: {words}. Top it up, or use another model",
+    NotTaken: "does not take the request: {words}. See what models.{spec.name}.can and its limits say",
+    TooLong: "says that the request is too long: {words}. context_tokens in models.{spec.name} is "
+    "{spec.context_tokens}; lower it if the model takes less",
+}
+
+
+def failure(error: Exception, spec: ModelSpec, *, now: datetime | None = None) -> ProviderError:
+    """The error of ours that an SDK's exception is, with what to do. `now` is when it came."""
+    response = getattr(error, "response", None)
+    if not isinstance(response, httpx2.Response):
+        kind = _by_class(error)
+        if type(error.__cause__).__name__ == "EndlessBody":
+            kind = ServerBroke
+        return kind(_sentence(kind, spec, _reason(error)))
+    raw = _without_key(response.content, spec)
+    kind = _by_status(response.status_code, raw, _by_class(error))
+    sentence = _sentence(kind, spec, f"{response.status_code}, {_words(raw)}")
+    request_id = response.headers.get("request-id") or response.headers.get("x-request-id") or ""
+    if issubclass(kind, Overloaded):
+        wait = retry_after(response.headers, now or datetime.now(UTC))
+        return kind(sentence, raw=raw, request_id=request_id, retry_after=wait)
+    return kind(sentence, raw=raw, request_id=request_id)
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds to wait, at least 0; None where the server names neither seconds nor a date."""
+    written = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(written)
+    except ValueError:
+        try:
+            seconds = (_aware(parsedate_to_datetime(written)) - now).total_seconds()
+        except ValueError:
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def place(spec: ModelSpec) -> str:
+    """How a message begins: the model's name here and the host that was asked."""
+    host = urlsplit(spec.base_url).netloc.rsplit("@")[-1]
+    return f"{spec.name or spec.model}{f' at {host}' if host else ''}"
+
+
+def show(raw: bytes) -> str:
+    """The beginning of a body, for a message."""
+    text = " ".join(raw.decode("utf-8", "replace").split())
+    return (text[:SHOWN] + " …" if len(text) > SHOWN else text) or "nothing"
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _by_class(error: Exception) -> type[ProviderError]:
+    for ancestor in type(error).__mro__:
+        if ancestor.__name__ in RULES:
+            return RULES[ancestor.__name__]
+    return NotTaken
+
+
+def _by_status(status: int, raw: bytes, by_class: type[ProviderError]) -> type[ProviderError]:
+    kind = STATUS.get(status)
+    if kind is None:
+        kind = ServerBroke if status >= 500 or by_class is ServerBroke else NotTaken
+    text = raw.decode("utf-8", "replace").lower()
+    if issubclass(kind, NotTaken | Overloaded) and any(sign in text for sign in NO_MONEY):
+        return NoMoney
+    if kind is NotTaken and any(sign in text for sign in TOO_LONG):
+        return TooLong
+    return kind
+
+
+def _sentence(kind: type[ProviderError], spec: ModelSpec, words: str) -> str:
+    key = spec.key_variable or "the key variable"
+    return f"{place(spec)} {ADVICE[kind].format(spec=spec, words=words, key=key)}."
+
+
+def _words(raw: bytes) -> str:
+    """What the server says in its error; the beginning of its body where that is not the API's."""
+    try:
+        body: Json = json.loads(raw)
+    except (ValueError, RecursionError):
+        body = None
+    error = body.get("error", body) if isinstance(body, dict) else None
+    message = error.get("message") if isinstance(error, dict) else error
+    return show(message.encode("utf-8", "replace") if isinstance(message, str) else raw)
+
+
+def _reason(error: Exception) -> str:
+    cause = error.__cause__
+    return str(cause) or type(cause).__name__ if cause else str(error)
+
+
+def _without_key(raw: bytes, spec: ModelSpec) -> bytes:
+    """Some servers repeat the key that they refuse; what is stored must not."""
+    return raw.replace(spec.key.get_secret_value().encode(), b"[key]") if spec.key else raw

@@ -1,0 +1,191 @@
+"""What every HTTP provider shares: the body's bytes, the client, and one request from end to end.
+
+The SDKs' own deadline is for each read, so a server that sends a byte now and then would hold a thread for
+ever; here the whole answer has to be there in time, and a body without an end is cut off.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from urllib.parse import urlsplit
+
+import httpx2
+
+from agents.models import ModelSpec
+from agents.providers.base import Json
+from agents.providers.errors import KeyRefused, ServerBroke
+from agents.providers.mapping import failure, place, show
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Of one answer; the longest that a model gives is a few megabytes."""
+CONNECT_SECONDS = 20.0
+NO_KEY = "none"
+"""Sent to a server of one's own that wants no key, since the SDKs want one."""
+
+
+class EndlessBody(httpx2.TransportError):
+    """The answer is longer than any answer is."""
+
+
+class _Watched(httpx2.SyncByteStream):
+    def __init__(self, stream: httpx2.SyncByteStream, until: float, request: httpx2.Request) -> None:
+        self._stream = stream
+        self._until = until
+        self._request = request
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for part in self._stream:
+            size += len(part)
+            if size > MOST_BYTES:
+                raise EndlessBody(f"its answer is longer than {MOST_BYTES} bytes")
+            if time.monotonic() > self._until:
+                raise httpx2.ReadTimeout("the answer was not whole in time", request=self._request)
+            yield part
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _Client(httpx2.Client):
+    """Reads every answer to its end, and gives up one that is too late as a whole, or too long."""
+
+    seconds: float
+
+    def send(self, request: httpx2.Request, *, stream: bool = False, **options: Json) -> httpx2.Response:
+        until = time.monotonic() + self.seconds
+        response = super().send(request, stream=True, **options)
+        try:
+            if isinstance(response.stream, httpx2.SyncByteStream):
+                response.stream = _Watched(response.stream, until, request)
+            response.read()
+        finally:
+            response.close()
+        return response
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Read once: it takes as long as the rest of making a provider several times over."""
+    return httpx2.create_ssl_context()
+
+
+def http_client(spec: ModelSpec) -> httpx2.Client:
+    """A client with the model's time limit. Follows no redirect, since the key would go with it.
+
+    A server on this machine is asked directly, whatever proxy the environment names.
+    """
+    seconds = spec.timeout_seconds
+    client = _Client(
+        verify=_trust(),
+        timeout=httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
+        follow_redirects=False,
+        trust_env=not is_local(spec.base_url),
+    )
+    client.seconds = seconds
+    return client
+
+
+HEADERS = {"accept-encoding": "identity"}
+"""A compressed body could be short on the wire and endless here."""
+
+
+def is_local(base_url: str) -> bool:
+    """Whether the address is on this machine."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def key_of(spec: ModelSpec) -> str:
+    return spec.key.get_secret_value() if spec.key else NO_KEY
+
+
+def check_key(spec: ModelSpec) -> None:
+    """Raises `KeyRefused` where a request could only be refused: it is not made."""
+    wants_one = bool(spec.key_variable) or not spec.base_url
+    if spec.key is None and wants_one and not is_local(spec.base_url):
+        if not spec.key_variable:
+            raise KeyRefused(
+                f"{place(spec)} wants a key: name its variable in models.{spec.name}.key_variable"
+            )
+        raise KeyRefused(f"{place(spec)} wants a key, and there is none: set {spec.key_variable}")
+    if not all(33 <= ord(letter) <= 126 for letter in key_of(spec)):
+        raise KeyRefused(
+            f"the key in {spec.key_variable} has a character that no key has (a space or a line break?)"
+        )
+
+
+def bytes_of(body: Mapping[str, Json]) -> bytes:
+    """The body as it is sent and recorded. ASCII, so that half a surrogate pair goes back as it came."""
+    return json.dumps(body, separators=(",", ":")).encode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    body: Mapping[str, Json]
+    raw: bytes
+    request_id: str
+    seconds: float
+
+
+def exchange(
+    send: Callable[[], httpx2.Response],
+    spec: ModelSpec,
+    *,
+    foreign: type[Exception],
+    id_header: str,
+) -> Received:
+    """One request by an SDK's `send`, whose exceptions are all `foreign`. Raises `ProviderError`."""
+    check_key(spec)
+    start = time.monotonic()
+    try:
+        response = send()
+    except foreign as error:
+        raise failure(error, spec) from error
+    seconds = time.monotonic() - start
+    request_id = response.headers.get(id_header, "")
+    return Received(json_of(response.content, spec, request_id), response.content, request_id, seconds)
+
+
+def json_of(raw: bytes, spec: ModelSpec, request_id: str = "") -> Mapping[str, Json]:
+    """The object in an answer that came with success. Raises `ServerBroke` for anything else."""
+    try:
+        body = json.loads(raw, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise broken(f"answered something that is not the API's: {show(raw)}", spec, raw, request_id)
+    return body
+
+
+def broken(what: str, spec: ModelSpec, raw: bytes, request_id: str = "") -> ServerBroke:
+    return ServerBroke(f"{place(spec)} {what}", raw=raw, request_id=request_id)
+
+
+def object_of(text: str) -> Mapping[str, Json] | None:
+    """The JSON object that a model wrote as a tool's arguments; None where it wrote something else."""
+    try:
+        value = json.loads(text or "{}", parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def count(value: Json, *path: str) -> int | None:
+    """The number of tokens at `path`; None where there is none, or something that is no number of tokens."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _no_constant(name: str) -> Json:
+    raise ValueError(f"{name} is no JSON")
