@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,15 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from kombu.exceptions import KombuError
 
+from agents.models import MANUAL
 from lineages.library import machine
+from lineages.library.trying import try_model
 from lineages.management.commands._output import Exit, emit, leave
 from sandboxes.backends import open_backend
 from sandboxes.errors import SandboxError
 
 FREE_GIB = 5
+ANSWER_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="machine-readable answer on standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        findings = [check() for check in CHECKS]
+        findings = [*(check() for check in CHECKS), *models()]
         if options["json"]:
             emit({"findings": [vars(finding) for finding in findings]})
         else:
@@ -106,6 +109,23 @@ def disk() -> Finding:
             "disk", "problem", f"{free:.1f} GiB free; builds want {FREE_GIB}: make room or move ENVEVO_VAR"
         )
     return Finding("disk", "ok", f"{free:.0f} GiB free")
+
+
+def models() -> Iterator[Finding]:
+    """One tiny request to each model of models.toml; it costs what a request of some fifty tokens costs."""
+    for name, spec in sorted(settings.MODELS.models.items()):
+        if spec.provider == MANUAL:
+            continue
+        hurried = spec.model_copy(update={"timeout_seconds": min(spec.timeout_seconds, ANSWER_SECONDS)})
+        try:
+            wrong = try_model(hurried)
+        except DatabaseError:
+            yield Finding(f"model {name}", "note", "can be told once the database answers")
+            continue
+        if wrong:
+            yield Finding(f"model {name}", "problem", wrong)
+        else:
+            yield Finding(f"model {name}", "ok", f"{spec.model} answers")
 
 
 CHECKS: tuple[Callable[[], Finding], ...] = (python, database, broker, sandbox, docker, disk)

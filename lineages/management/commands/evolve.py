@@ -119,6 +119,7 @@ def as_json(parent: Environment, last: Evolution, grown: list[Evolution]) -> dic
     return {
         "lineage": parent.lineage.slug,
         "status": last.status,
+        "waiting_for": last.waiting_for,
         "generations": [_generation(each, each.child) for each in grown if each.child],
     }
 
