@@ -67,7 +67,11 @@ class OutOfBounds(ModelTrouble):
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a conversation has used so far. `cost` in US dollars; None when a part of it is unknown."""
+    """What a conversation has used so far.
+
+    `cost` in US dollars; what nobody knows the cost of counts with the most that was reserved for it, and
+    `cost` is None where not even that is known of a part.
+    """
 
     tokens: int
     cost: Decimal | None

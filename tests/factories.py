@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -16,6 +17,7 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from agents.plan import Change, Composition, Pair, PlanDraft, Sequence
+from agents.providers.base import Reply, Stop, Usage
 from lineages.growth.models import (
     Attempt,
     Candidate,
@@ -26,8 +28,8 @@ from lineages.growth.models import (
     Review,
     ReviewedCriterion,
 )
-from lineages.library import blobs
-from lineages.library.calls import AgentCall, CommandRun
+from lineages.library import blobs, replies
+from lineages.library.calls import AgentCall, CommandRun, Conversation
 from lineages.library.models import Audit, Environment, GateResult, Lineage, Snapshot
 from lineages.library.snapshots import store
 from lineages.lifecycle import Move
@@ -287,6 +289,55 @@ def call(of: Attempt | None = None, **fields: Any) -> AgentCall:
         "seconds": 0.02,
     }
     return AgentCall.objects.create(attempt=of, **{**defaults, **fields})
+
+
+def conversation(of: Attempt | Audit | None = None, **fields: Any) -> Conversation:
+    """A model's, about an attempt or an audit."""
+    about = {"audit": of} if isinstance(of, Audit) else {"attempt": of}
+    defaults = {
+        "scope": f"{of._meta.model_name}:{of.pk}" if of else f"bench:{next(_numbers)}",
+        "role": "proposer",
+        "model": "opus",
+        "subject": "round 0",
+        "opening": f"{next(_numbers):064x}",
+        "prompt_name": "proposer",
+        "prompt_digest": "3" * 64,
+    }
+    return Conversation.objects.create(**{**defaults, **about, **fields})
+
+
+def model_call(of: Conversation | None = None, *, said: str = "Ordered parts.", **fields: Any) -> AgentCall:
+    """A request of a conversation that was answered and cost three cents, as the ledger leaves it."""
+    of = of or conversation()
+    evolution = of.attempt.evolution if of.attempt else None
+    reply = Reply(said, (), Stop.END, [{"type": "text", "text": said}], Usage(10_000, 1_000), said.encode())
+    sent, received = blobs.keep([b'{"model": "claude-opus-5"}', replies.packed(reply)])
+    defaults = {
+        "role": of.role,
+        "author": of.model,
+        "number": of.calls.count(),
+        "audit": of.audit,
+        "evolution": evolution,
+        "lineage": evolution.lineage if evolution else None,
+        "outcome": "answered",
+        "provider": "anthropic",
+        "served": "claude-opus-5",
+        "sent_body_id": sent,
+        "received_body_id": received,
+        "stop": "end",
+        "tokens": 11_000,
+        "input_tokens": 10_000,
+        "cached_tokens": 0,
+        "cache_written_tokens": 0,
+        "output_tokens": 1_000,
+        "reserved": Decimal("0.9"),
+        "reserved_tokens": 42_000,
+        "cost": Decimal("0.03"),
+        "priced_by": "models.toml",
+        "billed": True,
+        "seconds": 4.5,
+    }
+    return call(of.attempt, conversation=of, **{**defaults, **fields})
 
 
 def review(of: Plan | Candidate, **fields: Any) -> Review:

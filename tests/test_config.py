@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from envevo_site.config import Config, load
+from envevo_site.config import Config, load, load_book
 from envevo_site.value_files import UnusableFile
 from tests.conftest import ROOT
 
@@ -165,6 +166,10 @@ def test_a_setting_that_has_two_names_may_stand_in_a_file_too(
         ("SANDBOX_CPUS", "inf", "less than or equal to"),
         ("SANDBOX", "podman", "'auto', 'docker' or 'bubblewrap'"),
         ("DEBUG", "maybe", "valid boolean"),
+        ("MODELS", "/nowhere/models.toml", "/nowhere/models.toml is no file that this user may read"),
+        ("BUDGET_DAY", "-1", "greater than or equal to 0"),
+        ("BUDGET_EVOLUTION", "NaN", "finite number"),
+        ("BUDGET_LINEAGE", "ten", "valid decimal"),
     ],
 )
 def test_a_wrong_value_ends_the_start_with_one_line_that_names_the_variable_and_no_secret(
@@ -232,6 +237,99 @@ def test_folders_are_taken_from_where_the_process_started_and_do_not_move_with_i
     config = load()
 
     assert (config.var, config.blobs) == (tmp_path / "here", tmp_path / "shared" / "blobs")
+
+
+MODELS = """
+[models.opus]
+provider = "anthropic"
+model = "claude-opus-5"
+key_variable = "SOME_KEY"
+
+[teams.careful]
+default = "opus"
+plan_reviewer = "manual"
+"""
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    path = tmp_path / "models.toml"
+    path.write_text(MODELS)
+    monkeypatch.setenv("ENVEVO_MODELS", str(path))
+    return path
+
+
+@pytest.mark.usefixtures("models")
+def test_models_come_from_their_file_with_keys_from_the_variables_that_it_names(
+    monkeypatch: pytest.MonkeyPatch, secret: Path
+) -> None:
+    assert load_book(load()).model("opus").key is None, "a missing key is no error until it is needed"
+
+    monkeypatch.setenv("SOME_KEY", "sk-1")
+    book = load_book(load())
+    assert sorted(book.models) == ["manual", "opus"] and book.team("careful")
+    assert book.model("opus").key.get_secret_value() == "sk-1"
+    assert "sk-1" not in repr(book)
+
+    monkeypatch.delenv("SOME_KEY")
+    monkeypatch.setenv("SOME_KEY_FILE", str(secret))
+    assert load_book(load()).model("opus").key.get_secret_value() == "hu/sh 1"
+
+
+@pytest.mark.usefixtures("models")
+def test_a_key_given_both_ways_or_in_a_file_that_is_not_there_is_refused(
+    monkeypatch: pytest.MonkeyPatch, secret: Path
+) -> None:
+    monkeypatch.setenv("SOME_KEY_FILE", str(secret))
+    monkeypatch.setenv("SOME_KEY", "sk-1")
+    with pytest.raises(SystemExit, match="SOME_KEY_FILE: SOME_KEY is set too; keep one of them"):
+        load_book(load())
+
+    monkeypatch.delenv("SOME_KEY")
+    monkeypatch.setenv("SOME_KEY_FILE", "/nowhere/key")
+    with pytest.raises(SystemExit, match="SOME_KEY_FILE: /nowhere/key cannot be read"):
+        load_book(load())
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("models = ?", "at line 1"),
+        ('[models.opus]\nprovider = "anthropic"\n', "models.opus.model is missing"),
+        ('[models.opus]\nprovider = "claude"\nmodel = "x"\n', "models.opus.provider: "),
+        ('[teams.careful]\ndefault = "opus"\n', "'opus', which is no model here"),
+    ],
+)
+def test_a_wrong_models_file_ends_the_start_and_says_where(text: str, says: str, models: Path) -> None:
+    models.write_text(text)
+
+    with pytest.raises(SystemExit) as left:
+        load_book(load())
+
+    head, line, *_ = str(left.value).splitlines()
+    assert head == "envevo does not start, its settings are wrong:"
+    assert line.startswith(f"  {models}: ") and says in line
+
+
+def test_without_a_models_file_the_only_model_is_a_person(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("envevo_site.config.BASE", tmp_path)
+    assert sorted(load_book(load()).models) == ["manual"]
+
+    (tmp_path / "models.toml").write_text(MODELS)
+    assert sorted(load_book(load()).models) == ["manual", "opus"]
+
+
+def test_a_budget_is_no_bound_until_it_is_set_and_0_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENVEVO_BUDGET_DAY", "0")
+    monkeypatch.setenv("ENVEVO_BUDGET_LINEAGE", "12.50")
+    monkeypatch.setenv("ENVEVO_BUDGET_EVOLUTION", "")
+
+    config = load()
+
+    assert config.budget_evolution is None
+    assert (config.budget_lineage, config.budget_day) == (Decimal("12.50"), Decimal(0))
 
 
 def test_without_its_secret_nothing_starts_and_one_sentence_says_why(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Who was asked what, as the lines of a list: a conversation is one line, whatever the number of its requests."""
+"""Who was asked what, as the lines of a list: a conversation is one line, however many requests it has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lineages.library.money import SUMS, Money, money_of
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A conversation with its sums, or a call of an author without a model; `first` is the call that began it."""
+    """A conversation with its sums, or a call of an author without a model; `first` is the earliest call."""
 
     first: AgentCall
     conversation: Conversation | None
@@ -40,7 +40,11 @@ class Line:
 
 def lines(calls: QuerySet[AgentCall]) -> list[Line]:
     """In the order in which they began, in two queries. `calls` may name one more than once."""
-    found = list(AgentCall.objects.filter(pk__in=calls.order_by().values("pk")).order_by("started_at", "id").select_related("conversation"))
+    found = list(
+        AgentCall.objects.filter(pk__in=calls.order_by().values("pk"))
+        .order_by("started_at", "id")
+        .select_related("conversation")
+    )
     talks = [call.conversation_id for call in found if call.conversation_id]
     sums = AgentCall.objects.filter(conversation__in=talks).order_by().values("conversation").annotate(**SUMS)
     money = {row["conversation"]: money_of(row) for row in sums}

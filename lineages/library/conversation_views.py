@@ -1,4 +1,4 @@
-"""A whole conversation with a model: what it was asked, what it said, which tools it called, what that cost."""
+"""A whole conversation with a model: what was asked, what it said, which tools it called, the cost."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def conversation_detail(request: HttpRequest, pk: int) -> HttpResponse:
 def exchanges(conversation: Conversation, *, page: int = 0) -> list[Exchange]:
     """Those of one page, counted from 1, or all of them for 0."""
     calls = list(conversation.calls.order_by("number", "again"))
-    costs = dict(conversation.calls.filter(ASKED, cost__isnull=False).values_list("pk", "cost"))
+    known = conversation.calls.filter(ASKED, cost__isnull=False)
+    costs = {call.pk: call.cost or Decimal(0) for call in known}
     runs = list(conversation.tools.order_by("number", "position"))
     found, so_far = [], Decimal(0)
     first = (page - 1) * REQUESTS_A_PAGE if page else 0

@@ -25,7 +25,7 @@ from typing import Any, Protocol, TypeVar
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Q, Sum
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 
 from agents import prices
 from agents.line import Conversation, Spent, Waits
@@ -97,16 +97,21 @@ class LedgerLine:
 
 @dataclass
 class Talk:
-    """Implements `agents.line.Conversation` over the row `pk`."""
+    """Implements `agents.line.Conversation` over the row `pk`.
+
+    `last` is the last number that was asked for in this sitting.
+    """
 
     line: LedgerLine
     model: ModelSpec
     role: str
     pk: int
+    last: int = -1
 
     def ask(self, number: int, question: Question) -> Reply:
         """See `agents.line.Conversation.ask`; raises also `LeaseLost`, when nothing is sent any more."""
         stored = self._errand(lambda: reserving.stored_reply(self.pk, number))
+        self.last = max(self.last, number)
         if stored:
             return stored[1]
         if self.model.provider == MANUAL:
@@ -129,7 +134,7 @@ class Talk:
         self._errand(lambda: _keep_results(self.pk, number, results, commands))
 
     def spent(self) -> Spent:
-        return self._errand(lambda: _spent(self.pk))
+        return self._errand(lambda: _spent(self.pk, self.last))
 
     def end(self, outcome: str, *, note: str = "") -> None:
         row = ConversationRow.objects.filter(pk=self.pk)
@@ -256,12 +261,13 @@ def _keep_results(
     recording.store_commands(commands, call=stored[0])
 
 
-def _spent(conversation: int) -> Spent:
-    calls = AgentCall.objects.filter(conversation=conversation)
+def _spent(conversation: int, last: int) -> Spent:
+    """Up to request `last`; what nobody knows the cost of counts with the most that was reserved for it."""
+    calls = AgentCall.objects.filter(conversation=conversation, number__lte=last)
     sums: dict[str, Any] = calls.aggregate(
         used=Sum("tokens", default=0),
-        paid=Sum("cost", default=Decimal(0)),
-        unknown=Count("pk", filter=Q(cost=None)),
+        paid=Sum(Coalesce("cost", "reserved"), default=Decimal(0)),
+        unknown=Count("pk", filter=Q(cost=None, reserved=None)),
         took=Sum("seconds", default=0.0),
     )
     return Spent(sums["used"], None if sums["unknown"] else sums["paid"], sums["took"])

@@ -1,4 +1,4 @@
-"""What was said in a conversation, read from the bodies that were sent and received, whichever API they are of.
+"""What was said in a conversation, read from the bodies that were sent and received, of whichever API.
 
 Reading is lenient: this is for people who look, and what does not have a known form shows as it is stored.
 """
