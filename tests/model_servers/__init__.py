@@ -1,0 +1,1 @@
+"""Model servers on loopback that speak the real APIs: one misbehaves on purpose, one plays a good model."""
