@@ -8,6 +8,7 @@ link is shown and never followed.
 from __future__ import annotations
 
 import difflib
+import posixpath
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -191,10 +192,19 @@ def _safe(path: str) -> str:
     try:
         check_path(path)
     except TaskRefused as problem:
-        raise ToolError(f"{printable(path) or 'an empty path'}: {problem.reason}") from problem
+        shown = printable(path) or "an empty path"
+        raise ToolError(f"{shown}: {problem.reason}{_meant(path)}") from problem
     if _DRIVE.match(path):
         raise ToolError(f"{path}: a path has to be relative to the task, without a drive")
     return path
+
+
+def _meant(path: str) -> str:
+    """The path that a model may have meant by one with a detour; nothing of it is done for it."""
+    plain = posixpath.normpath(path)
+    if plain == path or plain.startswith(("/", ".")) or printable(plain) != plain:
+        return ""
+    return f"; write {plain} if that is what you mean"
 
 
 def _places(text: str, old: str) -> list[int]:

@@ -19,6 +19,7 @@ from sandboxes.task import CONFIG, INSTRUCTION, Task
 
 NAMED = re.compile(r"\d\d-[A-Za-z0-9][A-Za-z0-9._-]*")
 """A step or a unit: two digits say when it runs."""
+GRADERS_PLACES = tuple(f"{OVERLAY}/{folder}/" for folder in ("tests", "solution", "logs"))
 
 
 class Child(Workspace):
@@ -108,6 +109,8 @@ def _misplaced(path: str) -> str | None:
     """Why a new file cannot be there."""
     if path.startswith("environment/") and not path.startswith(f"{OVERLAY}/"):
         return f"new files for the container go below {OVERLAY}/, by their absolute path there"
+    if path.startswith(GRADERS_PLACES):
+        return "the solver's container holds nothing of the tests, the solution or the grader's logs"
     if path.startswith("solution/") and not path.startswith(f"{STEPS}/"):
         return f"the solution is made of steps; write {STEPS}/NN-name"
     for folder in (STEPS, UNITS):

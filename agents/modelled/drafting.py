@@ -24,6 +24,8 @@ def command(tool: str) -> bool:
 
 def problems_of(brief: Brief, proposal: Proposal) -> list[str]:
     """Sentences on what keeps the proposal from being a plan; whether the plan is legal is asked later."""
+    if len(proposal.nothing) > MOST_RATIONALE:
+        return [f"`nothing` has at most {MOST_RATIONALE:,} characters"]
     if proposal.nothing.strip():
         return ["`nothing` says that there is no plan, but there are edits"] if proposal.edits else []
     if not proposal.edits:

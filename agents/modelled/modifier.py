@@ -23,6 +23,7 @@ from agents.models import Role
 from agents.offline.compose import rendered, word_cap
 from agents.offline.reading import desk, workspace
 from agents.prompting import prompt
+from agents.quoting import quoted
 from agents.roles import BuildOrder, Built, CannotBuild, Workbench
 from agents.tools.base import Done, Tool
 from agents.tools.delete_file import DeleteFile
@@ -76,7 +77,7 @@ class ModelModifier(Modelled):
             "order": REPAIR.format(revision=order.revision) if order.revision else FIRST,
             "word_cap": str(cap),
             "words_left": str(max(cap - len(rendered(child.composition).split()), 0)),
-            "desk": desk(workspace(order.parent)[0]),
+            "desk": quoted("the folder for deliveries", desk(workspace(order.parent)[0])),
             "plan": show_plan(order.plan),
             "pairs": show_pairs(order.plan.before),
             "task": show_task(found, room_for(self.spec)).text,

@@ -15,6 +15,7 @@ from sandboxes.task import CONFIG, DOCKERFILE, INSTRUCTION, TEST, VERIFIER_DOCKE
 MOST_CHARS = 120_000
 """Of a task's files in one prompt, for a model with room for them."""
 FILE_CHARS = 16_000
+FAILURE_CHARS = 12_000
 LISTED = 200
 """As many files are listed by name."""
 SNIFFED = 8_192
@@ -145,7 +146,11 @@ def show_requirements(requirements: Iterable[Requirement]) -> str:
 
 def show_failures(failures: Iterable[Evidence]) -> str:
     parts = [
-        quoted(f"{failure.gate}: {failure.outcome}", f"{failure.summary}\n{failure.detail}".rstrip())
+        quoted(
+            f"{failure.gate}: {failure.outcome}",
+            f"{failure.summary}\n{failure.detail}".rstrip(),
+            limit=FAILURE_CHARS,
+        )
         for failure in failures
     ]
     return "\n\n".join(parts) or NONE

@@ -14,6 +14,7 @@ from agents.tools.submit import BoundPair, SubmitArguments
 from sandboxes.task import INSTRUCTION
 
 SEEDS_NUMBER = 50
+MOST_NOTES = 2_000
 MOST_EMPTY = 2
 """So often may a version without work of its own be handed in; then it ends."""
 HIDDEN = ("/tests", "/solution", "/logs", "/proc", "/sys", "/dev", "/tmp")
@@ -28,6 +29,8 @@ class Complaints:
 
     def __call__(self, submission: SubmitArguments) -> list[str]:
         """Raises `NoProgress` when a version without work is handed in again."""
+        if len(submission.notes) > MOST_NOTES:
+            return [f"`notes` has at most {MOST_NOTES:,} characters"]
         if not submission.bindings:
             return [] if submission.notes.strip() else ["say in `notes` why the plan cannot be built"]
         no_work = self._no_work()

@@ -80,6 +80,10 @@ RULES: Mapping[str, type[ProviderError]] = {
     "ContentFilterFinishReasonError": NotTaken,
     "LengthFinishReasonError": NotTaken,
     "MissingDependencyError": NotTaken,
+    "AsyncOnSyncToolsetError": NotTaken,
+    "BrowserStateError": NotTaken,
+    "NestedCallError": NotTaken,
+    "SyncOnAsyncToolsetError": NotTaken,
     "ToolsetClosedError": NotTaken,
     "ToolsetConfigError": NotTaken,
     "ToolsetContractError": NotTaken,
@@ -108,21 +112,45 @@ STATUS: Mapping[int, type[ProviderError]] = {
 }
 """Any other 5xx is `ServerBroke`, any other status `NotTaken`."""
 
-NO_MONEY = (
-    "insufficient_quota",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-    "billing_error",
-    "credit balance is too low",
-)
+CODES: Mapping[str, type[ProviderError]] = {
+    # A 429 that no waiting cures.
+    "insufficient_quota": NoMoney,
+    "billing_hard_limit_reached": NoMoney,
+    "billing_not_active": NoMoney,
+    "contract_spend_limit_reached": NoMoney,
+    "enforced_spend_limit_reached": NoMoney,
+    "linked_organization_billing_unavailable": NoMoney,
+    "linked_organization_spend_limit_reached": NoMoney,
+    "billing_error": NoMoney,
+    # One that it does.
+    "ramp_limit_exceeded": Overloaded,
+    "compaction_unavailable": Overloaded,
+    "authorization_check_unavailable": Overloaded,
+    "cmek_context_unavailable": Overloaded,
+    "cmek_key_unreachable": Overloaded,
+    "change_outcome_unknown": ServerBroke,
+    "registration_pending": ServerBroke,
+    "workspace_created_incomplete": ServerBroke,
+    # A 400 that holds for every request of this key until a person acts.
+    "organization_on_hold": KeyRefused,
+    "claude_code_key_creator_not_member": KeyRefused,
+    "cmek_key_disabled": KeyRefused,
+    "cmek_key_network_blocked": KeyRefused,
+    # A 400 that says nothing about the request.
+    "request_body_timeout": Unreachable,
+    "context_length_exceeded": TooLong,
+    "exceed_context_size_error": TooLong,
+}
+"""By `code`, `type` or `details.error_code` of the server's error; what is not here goes by the status."""
+
+NO_MONEY = ("credit balance is too low",)
 TOO_LONG = (
-    "context_length_exceeded",  # OpenAI's code
     "prompt is too long",  # Anthropic
     "exceed context limit",  # Anthropic, with the room for the answer
     "maximum context length",  # OpenAI, vLLM, SGLang
-    "exceed_context_size",  # llama.cpp's type
     "available context size",  # llama.cpp
 )
+"""Said in words only, in a 400."""
 
 ADVICE: Mapping[type[ProviderError], str] = {
     Unreachable: "gave no whole answer: {words}. See whether it runs, and whether base_url is right",
@@ -149,8 +177,10 @@ def failure(error: Exception, spec: ModelSpec, *, now: datetime | None = None) -
             kind = ServerBroke
         return kind(_sentence(kind, spec, _reason(error)))
     raw = _without_key(response.content, spec)
-    kind = _by_status(response.status_code, raw, _by_class(error))
-    sentence = _sentence(kind, spec, f"{response.status_code}, {_words(raw)}")
+    said = _error_of(raw)
+    kind = _by_status(response.status_code, said, _by_class(error))
+    words = _message(said).encode("utf-8", "replace") or raw
+    sentence = _sentence(kind, spec, f"{response.status_code}, {show(words)}")
     request_id = response.headers.get("request-id") or response.headers.get("x-request-id") or ""
     if issubclass(kind, Overloaded):
         wait = retry_after(response.headers, now or datetime.now(UTC))
@@ -194,32 +224,47 @@ def _by_class(error: Exception) -> type[ProviderError]:
     return NotTaken
 
 
-def _by_status(status: int, raw: bytes, by_class: type[ProviderError]) -> type[ProviderError]:
+def _by_status(status: int, error: Json, by_class: type[ProviderError]) -> type[ProviderError]:
+    for code in _codes(error):
+        if code in CODES:
+            return CODES[code]
     kind = STATUS.get(status)
     if kind is None:
         kind = ServerBroke if status >= 500 or by_class is ServerBroke else NotTaken
-    text = raw.decode("utf-8", "replace").lower()
-    if issubclass(kind, NotTaken | Overloaded) and any(sign in text for sign in NO_MONEY):
-        return NoMoney
-    if kind is NotTaken and any(sign in text for sign in TOO_LONG):
-        return TooLong
+    if kind is NotTaken:
+        words = _message(error).lower()
+        if any(sign in words for sign in NO_MONEY):
+            return NoMoney
+        if any(sign in words for sign in TOO_LONG):
+            return TooLong
     return kind
+
+
+def _error_of(raw: bytes) -> Json:
+    """The error in the body: an object, a text, or None."""
+    try:
+        body: Json = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return body.get("error", body) if isinstance(body, dict) else None
+
+
+def _codes(error: Json) -> list[str]:
+    if not isinstance(error, dict):
+        return []
+    details = error.get("details")
+    finest = details.get("error_code") if isinstance(details, dict) else None
+    return [code for code in (finest, error.get("code"), error.get("type")) if isinstance(code, str)]
+
+
+def _message(error: Json) -> str:
+    message = error.get("message") if isinstance(error, dict) else error
+    return message if isinstance(message, str) else ""
 
 
 def _sentence(kind: type[ProviderError], spec: ModelSpec, words: str) -> str:
     key = spec.key_variable or "the key variable"
     return f"{place(spec)} {ADVICE[kind].format(spec=spec, words=words, key=key)}."
-
-
-def _words(raw: bytes) -> str:
-    """What the server says in its error; the beginning of its body where that is not the API's."""
-    try:
-        body: Json = json.loads(raw)
-    except (ValueError, RecursionError):
-        body = None
-    error = body.get("error", body) if isinstance(body, dict) else None
-    message = error.get("message") if isinstance(error, dict) else error
-    return show(message.encode("utf-8", "replace") if isinstance(message, str) else raw)
 
 
 def _reason(error: Exception) -> str:

@@ -23,7 +23,7 @@ from agents.providers.base import (
     Turn,
     Usage,
 )
-from agents.providers.forms import strict_form
+from agents.providers.forms import OPENAI_TAKES, strict_form
 from agents.providers.openai_sdk import OpenAIServer
 from agents.providers.wire import Received, broken, bytes_of, count, object_of
 
@@ -57,7 +57,8 @@ def _body(spec: ModelSpec, question: Question) -> dict[str, Json]:
     if question.tools:
         body["tools"] = [_tool(tool) for tool in question.tools]
     if question.schema:
-        form = {"name": question.schema.name, "schema": strict_form(question.schema.form), "strict": True}
+        schema = strict_form(question.schema.form, OPENAI_TAKES)
+        form = {"name": question.schema.name, "schema": schema, "strict": True}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
     if question.web_search and spec.can.web_search:
         body["web_search_options"] = {}

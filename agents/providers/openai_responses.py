@@ -23,7 +23,7 @@ from agents.providers.base import (
     Usage,
 )
 from agents.providers.errors import Overloaded
-from agents.providers.forms import strict_form
+from agents.providers.forms import OPENAI_TAKES, strict_form
 from agents.providers.mapping import place
 from agents.providers.openai_sdk import OpenAIServer
 from agents.providers.wire import Received, broken, bytes_of, count, object_of
@@ -54,7 +54,8 @@ def _body(spec: ModelSpec, question: Question) -> dict[str, Json]:
     if tools := _tools(spec, question):
         body["tools"] = tools
     if question.schema:
-        form = {"name": question.schema.name, "schema": strict_form(question.schema.form), "strict": True}
+        schema = strict_form(question.schema.form, OPENAI_TAKES)
+        form = {"name": question.schema.name, "schema": schema, "strict": True}
         body["text"] = {"format": {"type": "json_schema", **form}}
     if spec.can.thinking:
         # A model that does not reason refuses to be asked for this.

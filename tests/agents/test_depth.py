@@ -44,9 +44,15 @@ def docker(tmp_path: Path) -> Iterator[Backend]:
     backend.trim(keep=0, floor=0, unused_for=0)
 
 
+# Each seed and each depth once; the other pairs in a soak run.
+SAMPLE = (("log-forensics", 1), ("text-recovery", 8), ("log-forensics", 15))
+OTHERS = (("text-recovery", 1), ("log-forensics", 8), ("text-recovery", 15))
+
+
 @pytest.mark.docker
-@pytest.mark.parametrize("generation", [1, 8, 15])
-@pytest.mark.parametrize("seed", ["log-forensics", "text-recovery"])
+@pytest.mark.parametrize(
+    ("seed", "generation"), [*SAMPLE, *(pytest.param(*pair, marks=pytest.mark.soak) for pair in OTHERS)]
+)
 def test_every_gate_passes_in_docker_near_the_seed_and_far_from_it(
     seed: str, generation: int, docker: Backend
 ) -> None:
