@@ -1,10 +1,10 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run up test check bench soak lock clean
+.PHONY: help demo run up test test-localmodel check bench soak lock clean
 
 BIN := .venv/bin
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/.runtime ## Grow a lineage with no model and no services, then serve it (SERVE=0: only grow)
 	$(BIN)/python manage.py demo $(if $(filter 0,$(SERVE)),--no-serve) $(if $(BIND),--bind $(BIND))
@@ -20,6 +20,10 @@ up: ## Run all of it with Docker Compose (web, workers, beat, PostgreSQL, Redis)
 
 test: .venv/.dev ## Bring up what the tests need and run them all (ARGS="-k …" for some)
 	scripts/test $(ARGS)
+
+test-localmodel: .venv/.dev ## Ask a small real model on this machine, through both SDKs
+	scripts/localmodel --install
+	ENVEVO_REQUIRE=localmodel $(BIN)/python -m pytest -m localmodel $(ARGS)
 
 check: .venv/.dev ## Lint, types, floors, migrations, templates
 	$(BIN)/ruff check

@@ -52,12 +52,18 @@ def _harbor() -> str:
     return "" if done.returncode == 0 else (done.stderr.strip() or "Harbor does not start").splitlines()[-1]
 
 
+def _localmodel() -> str:
+    installed = (ROOT / "var" / "localmodel" / ".installed").exists()
+    return "" if installed else "the local model is not installed: run `make test-localmodel`"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "docker": cache(_docker),
     "postgres": cache(_postgres),
     "redis": cache(_redis),
     "browser": cache(_chromium),
     "harbor": cache(_harbor),
+    "localmodel": _localmodel,
 }
 ALSO_CALLED = {"chromium": "browser"}
 REQUIRED = {

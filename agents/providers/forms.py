@@ -13,11 +13,8 @@ from agents.providers.base import Json
 
 NUMBERS = "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf".split()
 LENGTHS = "minItems maxItems".split()
-BOUNDS = (
-    *NUMBERS,
-    *LENGTHS,
-    *"minLength maxLength pattern format uniqueItems minProperties maxProperties".split(),
-)
+OTHERS = "minLength maxLength pattern format uniqueItems minProperties maxProperties".split()
+BOUNDS = frozenset((*NUMBERS, *LENGTHS, *OTHERS))
 OPENAI_TAKES = frozenset((*NUMBERS, *LENGTHS))
 LEFT_OUT = ("title", "default", "examples", "discriminator")
 

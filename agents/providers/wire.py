@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import httpx2
 
@@ -27,6 +29,20 @@ MOST_BYTES = 64 * 1024 * 1024
 CONNECT_SECONDS = 20.0
 NO_KEY = "none"
 """Sent to a server of one's own that wants no key, since the SDKs want one."""
+
+
+ALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 5),
+    *[
+        (socket.IPPROTO_TCP, getattr(socket, name), 60)
+        for name in ("TCP_KEEPIDLE", "TCP_KEEPINTVL")  # seconds
+        if hasattr(socket, name)
+    ],
+)
+"""A model may think for minutes without a byte, after which routers forget a connection that says nothing."""
+HEADERS = {"accept-encoding": "identity"}
+"""A compressed body could be short on the wire and endless here."""
 
 
 class EndlessBody(httpx2.TransportError):
@@ -82,18 +98,16 @@ def http_client(spec: ModelSpec) -> httpx2.Client:
     A server on this machine is asked directly, whatever proxy the environment names.
     """
     seconds = spec.timeout_seconds
+    direct = is_local(spec.base_url) or not getproxies()
     client = _Client(
         verify=_trust(),
+        transport=httpx2.HTTPTransport(verify=_trust(), socket_options=ALIVE) if direct else None,
         timeout=httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
         follow_redirects=False,
         trust_env=not is_local(spec.base_url),
     )
     client.seconds = seconds
     return client
-
-
-HEADERS = {"accept-encoding": "identity"}
-"""A compressed body could be short on the wire and endless here."""
 
 
 def is_local(base_url: str) -> bool:
