@@ -34,6 +34,10 @@ class _Stream(_Words):
     regex = "stdout|stderr"
 
 
+class _Body(_Words):
+    regex = "sent|received"
+
+
 class _Change(_Words):
     regex = "role|deactivate|activate|password"
 
@@ -54,6 +58,7 @@ def register() -> None:
     """Make the names known to `path()`; harmless to repeat."""
     for name, converter in (
         ("action", _Action),
+        ("body", _Body),
         ("change", _Change),
         ("decision", _Decision),
         ("format", _Format),

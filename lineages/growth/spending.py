@@ -15,8 +15,8 @@ from lineages.library.money import spent_on
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """`cost` in US dollars. `unpriced` requests to models, of no known price, and those that are still `unsettled`
-    are in it with nothing; the latter cost `reserved` at most.
+    """`cost` in US dollars. `unpriced` requests to models, of no known price, and those that are still
+    `unsettled` are in it with nothing; the latter cost `reserved` at most.
     """
 
     evolutions: int

@@ -16,6 +16,7 @@ from lineages.growth.currency import today
 from lineages.growth.forms import LineageFilter, StartForm, VerifyForm
 from lineages.growth.models import Evolution
 from lineages.growth.nudge import nudge
+from lineages.library import by_hand
 from lineages.library.gate_context import asked_of, results_of, shown_audit
 from lineages.library.models import Environment, Lineage
 from lineages.library.views import one
@@ -57,12 +58,14 @@ def home(request: HttpRequest) -> HttpResponse:
         .order_by("-created_at")
     )
     shown = (*waiting, *running, *broken, *fruitless)
+    questions = by_hand.waiting().count()
     current = stamp(
-        [(each.pk, each.version, each.faults, each.paused_at, each.waiting_for) for each in shown]
+        [(each.pk, each.version, each.faults, each.paused_at, each.waiting_for) for each in shown], questions
     )
     if nothing_new(request, current):
         return unchanged()
     context = {
+        "questions": questions,
         "waiting": [(each, overview.waiting_link(each)) for each in waiting[:HOME_ROWS]],
         "running": running[:HOME_ROWS],
         "broken": broken[:HOME_ROWS],

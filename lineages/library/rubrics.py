@@ -61,7 +61,7 @@ def of_version(version: str) -> Rubric:
 
 
 def pinned(name: str, version: str) -> Rubric:
-    """The wording of that version; today's where it is not kept, as for what was grown before 0.5."""
+    """The wording of that version; today's where it is not kept, as of an older release."""
     try:
         return of_version(version)
     except UnknownRubric:

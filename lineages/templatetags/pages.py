@@ -34,14 +34,15 @@ WORDS = {
     "abandoned": "evolution ended",
     "overruled": "approval overridden",
     "seed": "seed only",
+    "sent": "not settled",
 }
 TONES = {
-    "good": "accepted passed pass approve done ok finished imported freed".split(),
+    "good": "accepted passed pass approve done ok finished imported freed answered".split(),
     "bad": (
         "failed fail rejected reject error exhausted no_plan plans_spent refused repairs_spent"
-        " overruled withdrawn held_back"
+        " overruled withdrawn held_back cut_off not_usable no_progress out_of_bounds"
     ).split(),
-    "wait": "plan_approval sign_off changes waiting paused voided stopped outdated".split(),
+    "wait": "plan_approval sign_off changes waiting paused voided stopped outdated sent".split(),
     "busy": "drafting plan_review building verifying repairing queued running open".split(),
 }
 MARKS = {"good": "✓", "bad": "✕", "wait": "●", "busy": "◌", "idle": "–"}

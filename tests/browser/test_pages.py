@@ -11,9 +11,10 @@ from playwright.sync_api import Page, expect
 from lineages.growth import campaigns
 from lineages.growth.campaigns import Limits
 from lineages.growth.evolving import RecipeSettings
-from lineages.growth.models import Evolution
+from lineages.growth.models import Attempt, Evolution
+from lineages.library.calls import ModelPause
 from lineages.library.models import Audit, GateFinding
-from tests import factories
+from tests import factories, talks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -35,6 +36,19 @@ def found(audit: Audit) -> None:
             repair=repair,
             warning=bool(position),
         )
+
+
+def asked_of_models(attempt: Attempt) -> list[str]:
+    """What models cost and said, and questions that wait for a person."""
+    talk = talks.built(attempt, first="x" * 900)
+    talks.request(attempt, None, outcome="sent", billed=None)
+    ModelPause.objects.create(model="gone", reason="r" * 200)
+    review = talks.asked(talks.review_question(), attempt, role="plan_reviewer")
+    questions = [review, talks.asked(talks.proposal_question()), talks.asked(talks.build_question())]
+    call = talk.calls.first()
+    assert call
+    pages = ["/costs/", "/models/", "/answers/", f"/calls/{call.pk}/"]
+    return [*pages, f"/conversations/{talk.pk}/", *(f"/calls/{each.pk}/answer/" for each in questions)]
 
 
 @pytest.fixture
@@ -89,6 +103,7 @@ def addresses() -> list[str]:
         "/campaigns/",
         "/campaigns/new/",
         f"/campaigns/{campaign.pk}/",
+        *asked_of_models(candidate.attempt),
     ]
 
 

@@ -39,7 +39,7 @@ DEPENDS_ON = {
     "conformance": f"{TRIAL} instruction parent plan",
     "graded_apart": "config",
     "wrong_solution": f"{TRIAL} instruction thorough",
-    "another_solution": f"{TRIAL} instruction",
+    "another_solution": f"{TRIAL} instruction judge",
     "attacker": f"{TRIAL} instruction judge",
 }
 """As docs/gates.md has it: a gate that is not here, or depends on something else, fails these tests."""

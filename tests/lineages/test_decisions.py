@@ -46,7 +46,7 @@ def vouch(snapshot: Snapshot, subject: Subject, *, outcome: str = "passed", asks
 
 
 def vouch_for_seed(seed: Environment) -> None:
-    subject = audits.subject_of(seed.snapshot, author(SCRIPTED), ENVIRONMENT_RUBRIC.version)
+    subject = audits.subject_of(seed.snapshot, author(SCRIPTED), ENVIRONMENT_RUBRIC)
     vouch(seed.snapshot, subject)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from agents.plan import Binding, Change, Judgement, Pair, PlanDraft, Sequence
+from agents.rubrics import ENVIRONMENT_RUBRIC, Rubric
 from agents.scripted import ACCEPT, REJECT
 from lineages.gates import (
     PROFILES,
@@ -72,7 +73,13 @@ class Engine:
 class Judge:
     answer: Judgement = field(default_factory=lambda: ACCEPT)
 
-    def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
+    def judge(
+        self,
+        task: Task,
+        plan: PlanDraft | None,
+        bindings: tuple[Binding, ...],
+        rubric: Rubric = ENVIRONMENT_RUBRIC,
+    ) -> Judgement:
         return self.answer
 
 
@@ -392,7 +399,13 @@ def audited(one: Subject) -> tuple[Audit, dict[str, str]]:
 @pytest.mark.django_db(transaction=True)
 def test_a_gate_that_breaks_is_an_error_with_its_reason() -> None:
     class Broken:
-        def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
+        def judge(
+            self,
+            task: Task,
+            plan: PlanDraft | None,
+            bindings: tuple[Binding, ...],
+            rubric: Rubric = ENVIRONMENT_RUBRIC,
+        ) -> Judgement:
             raise RuntimeError("out of words")
 
     audit, outcomes = audited(seed(judge=Broken()))

@@ -230,7 +230,7 @@ def test_home_takes_as_many_queries_however_much_is_going_on(
     for _ in range(12):
         factories.waiting_plan()
         factories.evolution(status=Evolution.Status.BUILDING)
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         web.get("/")
 
 

@@ -51,7 +51,14 @@ EXPECTED: dict[str, tuple[str, str | None]] = {
     "environment_download": LOOKS,
     "gate_detail": LOOKS,
     "call_detail": LOOKS,
+    "call_body": LOOKS,
+    "conversation_detail": LOOKS,
     "command_output": LOOKS,
+    "answer_list": LOOKS,
+    "call_answer": ACTS[REVIEWER],
+    "cost_list": LOOKS,
+    "model_list": (OPERATOR, None),
+    "model_resume": ACTS[OPERATOR],  # looking leads to the list, which says no
     "evolution_detail": LOOKS,
     "plan_detail": LOOKS,
     "candidate_detail": LOOKS,
@@ -75,6 +82,13 @@ EXPECTED: dict[str, tuple[str, str | None]] = {
     "campaign_limit": ACTS[OPERATOR],
     "campaign_act": ACTS[OPERATOR],
     "gate_void": ACTS[ADMIN],
+    "bench_list": LOOKS,
+    "bench_detail": LOOKS,
+    "rubric_list": LOOKS,
+    "rubric_version": LOOKS,
+    "criterion_add": (REVIEWER, REVIEWER),
+    "criterion_change": (REVIEWER, REVIEWER),
+    "criterion_retire": (REVIEWER, REVIEWER),
     "person_list": (ADMIN, ADMIN),
     "person_detail": (ADMIN, None),
     "person_change": (VIEWER, ADMIN),  # looking leads to the person's page, which says no
@@ -82,6 +96,7 @@ EXPECTED: dict[str, tuple[str, str | None]] = {
 PARTS = {
     "slug": "words", "key": 1, "path": "task.toml", "string": "words:g0", "format": "zip", "stream": "stdout",
     "action": "cancel", "decision": "approve", "change": "role",
+    "body": "sent",
 }  # fmt: skip
 
 

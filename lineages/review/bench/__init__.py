@@ -1,0 +1,1 @@
+"""How well a reviewer reviews, measured on labelled plans and environments."""
