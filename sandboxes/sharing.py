@@ -16,7 +16,7 @@ from posixpath import basename
 from sandboxes.base import Found, Kind, Sandbox
 from sandboxes.errors import SandboxError
 from sandboxes.files import TaskFile
-from sandboxes.handover import LOGS, make_folders, run_plumbing, variables
+from sandboxes.handover import FOLDERS, LOGS, run_plumbing, variables
 from sandboxes.task import INSTRUCTION, Task
 
 Fresh = Callable[[], AbstractContextManager[Sandbox]]
@@ -48,6 +48,14 @@ SEVERAL = """
 set -f; IFS=:
 for f in $1; do case $f in /*) ( cd -P -- "$f" 2>/dev/null && pwd );; esac; done | sort -u |
 while IFS= read -r f; do ls -A -- "$f"; done | sort | uniq -d"""
+# Arguments: a PATH, then what is to go. The folder of the reward is made anew; answers as `SEVERAL`.
+# One command, since each costs an engine as much as some tests take.
+RENEW = f"""path=$1; shift
+{REMOVE}
+set -- {LOGS}
+{FOLDERS}
+set -- "$path"
+{SEVERAL}"""
 # Arguments: a PATH, then names. For each a line: the file that it is, empty where there is none.
 FIRST = """
 set -f; path=$1 IFS=:; shift
@@ -65,17 +73,16 @@ _COMMAND = re.compile(r"[\w.+@\[-]+")
 def prepare(fork: Sandbox, task: Task, fresh: Fresh) -> dict[str, str]:
     """Make the tests' folders new in a copy of the solver's sandbox; gives variables for the tests.
 
-    Nothing of `fork` has run yet. Raises `SandboxError` where the solver left it so that this cannot be done,
-    and what the sandboxes raise.
+    No command has run in `fork` since the solver's turn. Raises `SandboxError` where the solver left it so
+    that this cannot be done, and what the sandboxes raise.
     """
     _as_in_the_image(fork, task, fresh)
-    run_plumbing(fork, REMOVE, ["/tests", "/solution", LOGS])
-    make_folders(fork, [LOGS])
     own = variables(task.config.verifier.env)
+    path = own.get("PATH") or fork.image.env.get("PATH") or USUAL_PATH
+    several = _commands(run_plumbing(fork, RENEW, [path, "/tests", "/solution", LOGS]))
     # A start-up file that the image names may be the solver's by now.
     start_up = {name: own.get(name, "") for name in ("BASH_ENV", "ENV")}
-    path = own.get("PATH") or fork.image.env.get("PATH") or USUAL_PATH
-    return {**start_up, "PATH": _path(fork, path, fresh)}
+    return {**start_up, "PATH": _path(fork, path, several, fresh)}
 
 
 def _as_in_the_image(fork: Sandbox, task: Task, fresh: Fresh) -> None:
@@ -113,9 +120,11 @@ def _asked_for(path: str, task: Task, workdir: str) -> bool:
     return any(re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w/-])", text) for name in names)
 
 
-def _path(fork: Sandbox, path: str, fresh: Fresh) -> str:
-    """This PATH; before it a folder with each command that a file of the solver's stands in front of."""
-    names = _several(fork, path)
+def _path(fork: Sandbox, path: str, names: Sequence[str], fresh: Fresh) -> str:
+    """This PATH; before it a folder with each command that a file of the solver's stands in front of.
+
+    `names` are those that stand in more than one of its folders.
+    """
     if not names:
         return path
     now = _first(fork, path, names)
@@ -129,9 +138,11 @@ def _path(fork: Sandbox, path: str, fresh: Fresh) -> str:
     return f"{folder}:{path}"
 
 
-def _several(sandbox: Sandbox, path: str) -> list[str]:
-    said = run_plumbing(sandbox, SEVERAL, [path]).decode("utf-8", "replace").splitlines()
-    names = sorted({name for name in said if _COMMAND.fullmatch(name)})
+def _commands(told: bytes) -> list[str]:
+    """The names of commands in the answer of `SEVERAL`."""
+    names = sorted(
+        {name for name in told.decode("utf-8", "replace").splitlines() if _COMMAND.fullmatch(name)}
+    )
     if len(names) > MOST_NAMES:
         raise SandboxError(f"More than {MOST_NAMES} commands stand in several folders of the PATH.")
     return names

@@ -43,7 +43,7 @@ def oracle_without(blocks: Collection[str]) -> Solver:
         if SOLVE not in task:
             raise SandboxError(f"The task has no {SOLVE}.")
         files = uploaded(task, "solution") | {path.removeprefix("solution/"): NOTHING for path in blocks}
-        files["solve.sh"] = _runnable(files["solve.sh"])
+        files["solve.sh"] = runnable(files["solve.sh"])
         sandbox.write_files(files, "/solution")
         env = {"DEBIAN_FRONTEND": "noninteractive", **variables(task.config.solution.env)}
         run_script(sandbox, "/solution/solve.sh", task.config.agent.timeout_sec or SOLVER_SECONDS, env)
@@ -59,5 +59,5 @@ def uploaded(task: Task, folder: str) -> dict[str, TaskFile]:
     }
 
 
-def _runnable(file: TaskFile) -> TaskFile:
+def runnable(file: TaskFile) -> TaskFile:
     return replace(file, mode=file.mode | 0o111)

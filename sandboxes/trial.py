@@ -34,7 +34,7 @@ from sandboxes.outcomes import Ended, Phase, TrialOutcome, phase
 from sandboxes.recording import Recorded, run_script
 from sandboxes.reward import Reward, reward_in
 from sandboxes.sharing import prepare
-from sandboxes.solvers import Solver, nop, oracle, oracle_without, uploaded
+from sandboxes.solvers import Solver, nop, oracle, oracle_without, runnable, uploaded
 from sandboxes.task import Task
 from sandboxes.unit_results import UnitResult
 from sandboxes.variation import PLAIN, Variation
@@ -207,17 +207,16 @@ class _Run:
         ):
             make_folders(box, [LOGS, CONVENTION], empty=True)
             deliver(box, solved.deliveries)
-            if not brings_its_tests(self.task):
-                box.write_files(uploaded(self.task, "tests"), "/tests")
+            self._bring_tests(box, there=brings_its_tests(self.task))
             return self._run_tests(box, {}, None)
 
     def shared(self, solver: Solver) -> Reward:
         config = self.task.config
         with phase(Phase.ENVIRONMENT):
             environment = self._build(environment_context(self.task), config.environment)
-        with self._solving(environment, solver) as box, phase(Phase.TESTS), self._forked(box) as fork:
-            env = prepare(fork, self.task, lambda: self._untouched(box.image))
-            fork.write_files(uploaded(self.task, "tests"), "/tests")
+        with self._left(environment, solver) as fork, phase(Phase.TESTS):
+            env = prepare(fork, self.task, lambda: self._untouched(fork.image))
+            self._bring_tests(fork, there=False)
             # The fork's own user is the agent's, whom the tests are not run as.
             user = environment.user if config.verifier.user is None else str(config.verifier.user)
             return self._run_tests(fork, env, user)
@@ -262,6 +261,21 @@ class _Run:
                 box.stop()
                 yield box
 
+    @contextmanager
+    def _left(self, environment: Image, solver: Solver) -> Iterator[Sandbox]:
+        """A sandbox with the files that the solver left, in which nothing of it runs."""
+        if solver is nop and not environment.entrypoint:
+            # Nothing ran before its turn or in it, so a copy would hold what a fresh one does.
+            settings = self.task.config.environment
+            with phase(Phase.SOLVER):
+                image = self._configured(environment, settings, self.task.config.agent.user)
+                with self._untouched(image) as box:
+                    make_folders(box, SOLVER_FOLDERS, empty=True)
+                    yield box
+        else:
+            with self._solving(environment, solver) as box, phase(Phase.TESTS), self._forked(box) as fork:
+                yield fork
+
     def _forked(self, box: Sandbox) -> AbstractContextManager[Sandbox]:
         return self.backend.fork(box, self._capped(self.task.config.environment), labels=self.labels)
 
@@ -273,8 +287,18 @@ class _Run:
     def _recorded(self, box: Sandbox) -> Recorded:
         return Recorded(box, self.commands, self.limits.seconds)
 
+    def _bring_tests(self, box: Sandbox, *, there: bool) -> None:
+        """Put the tests into a sandbox, unless they are there, and make their script one that can be run."""
+        files = {} if there else uploaded(self.task, "tests")
+        script = files.get("test.sh")
+        if script is not None and script.link is None:
+            files["test.sh"] = runnable(script)
+        if not there:
+            box.write_files(files, "/tests")
+        if script is None or script.link is not None:
+            run_plumbing(box, MAKE_RUNNABLE)
+
     def _run_tests(self, box: Sandbox, env: Mapping[str, str], user: str | None) -> Reward:
-        run_plumbing(box, MAKE_RUNNABLE)
         config = self.task.config.verifier
         arranged = arrange(box, self.task, self.variation.order)
         env = arranged.env(box.image.env, {**variables(config.env), **env})

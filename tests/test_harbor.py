@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -47,12 +48,20 @@ def test_our_source_digest_is_the_one_that_harbor_computes() -> None:
     assert [read_folder(seed).source_digest for seed in SEEDS] == ran.stdout.split()
 
 
-@pytest.fixture
-def scaffolded(tmp_path: Path) -> Path:
-    """A task that `harbor init` made and its author filled in."""
-    command = [str(HARBOR), "init", "--task", "--no-pytest", "envevo-tests/hello", "-o", str(tmp_path)]
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `harbor init` makes; nobody writes to it."""
+    folder = tmp_path_factory.mktemp("scaffold")
+    command = [str(HARBOR), "init", "--task", "--no-pytest", "envevo-tests/hello", "-o", str(folder)]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
+    return folder / "hello"
+
+
+@pytest.fixture
+def scaffolded(made: Path, tmp_path: Path) -> Path:
+    """A task that `harbor init` made and its author filled in."""
     task = tmp_path / "hello"
+    shutil.copytree(made, task)
     (task / "instruction.md").write_text("Write the word hello to /app/hello.txt.\n")
     (task / "environment" / "Dockerfile").write_text("FROM debian:bookworm-slim\nWORKDIR /app\n")
     (task / "tests" / "Dockerfile").write_text("FROM debian:bookworm-slim\nWORKDIR /app\nCOPY . /tests/\n")

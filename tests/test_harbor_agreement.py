@@ -258,7 +258,8 @@ def grown(folder: Path, seeds: list[str], generations: int, profile: str) -> Pat
 
 def verdicts(folder: Path) -> dict[str, tuple[str, float, float]]:
     """Of our `verify` in Docker, by the task: the verdict, and the rewards of the oracle and of nothing."""
-    said = shell("verify", folder, "--profile", "fast", "--json", ENVEVO_SANDBOX="docker")
+    command = ("verify", folder, "--profile", "fast", "--json")
+    said = shell(*command, limit=LIMIT_SECONDS, ENVEVO_SANDBOX="docker")
     assert said.out, said.err
     told = {}
     for each in said.json["tasks"]:

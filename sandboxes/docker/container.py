@@ -201,7 +201,10 @@ class DockerSandbox:
 
     def look(self, paths: Sequence[str]) -> Mapping[str, Entry]:
         with seam("looking at files"):
-            seen = {path: self._entry(self.engine.api, absolute(path)) for path in paths}
+            api = self.engine.api
+            seen = {path: self._entry(api, absolute(path)) for path in paths}
+            if not all(seen.values()):
+                self._running(api)  # raises if it is the container that is not found
         return {path: entry for path, entry in seen.items() if entry}
 
     def stop(self) -> None:
@@ -309,10 +312,14 @@ class DockerSandbox:
             return 0 if response is None else _mode_in(response)
 
     def _entry(self, api: APIClient, path: str) -> Entry | None:
-        with self._archive(api, "HEAD", path) as response:
-            if response is not None:
+        with self._asked(api, "HEAD", path) as response:
+            if response.ok:
                 return _entry_in(response)
-        # A link to itself is not found either, but there; the answer to HEAD has no words for that.
+            if response.status_code == 404:
+                return None
+            if not _leads_nowhere(response):
+                _refuse(response)
+        # A circle of links is there all the same, and the answer to HEAD has no words for that.
         with self._asked(api, "GET", path) as response:
             return Entry(Kind.LINK, 0) if _says(response, (CIRCLE,)) else None
 

@@ -42,7 +42,8 @@ def test_g0_and_g3_of_a_grown_lineage_are_ticked_compared_and_a_line_is_sent_on(
     signed_in: Page, live_server: Any
 ) -> None:
     (seed,) = import_folders([settings.SEEDS / "log-forensics"]).imported
-    loops.drive(start(seed.environment, RecipeSettings(), generations=3), tell=lambda evolution: None)
+    recipe = RecipeSettings(profile="fast")
+    loops.drive(start(seed.environment, recipe, generations=3), tell=lambda evolution: None)
     assert Environment.objects.filter(generation=3).exists()
     page = signed_in
     page.goto(f"{live_server.url}/lineages/log-forensics/")

@@ -53,8 +53,8 @@ def in_a_shell(**environment: str) -> dict[str, str]:
     return {**os.environ, **own, **environment}
 
 
-def shell(*words: object, **environment: str) -> Said:
-    """`python manage.py` in a process of its own, on the test's database."""
+def shell(*words: object, limit: float = 120, **environment: str) -> Said:
+    """`python manage.py` in a process of its own, on the test's database, for `limit` seconds at most."""
     done = subprocess.run(
         [sys.executable, "manage.py", *map(str, words)],
         cwd=ROOT,
@@ -62,6 +62,6 @@ def shell(*words: object, **environment: str) -> Said:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=limit,
     )
     return Said(done.returncode, done.stdout, done.stderr)

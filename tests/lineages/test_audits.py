@@ -14,6 +14,7 @@ from django.db import connection
 
 from agents.authors import author
 from agents.plan import Binding, Judgement, PlanDraft
+from agents.rubrics import ENVIRONMENT_RUBRIC, Rubric
 from agents.scripted import ACCEPT, REJECT, Script
 from lineages.gates import all_gates, profile
 from lineages.gates.base import Finding, Subject, found
@@ -45,7 +46,13 @@ class Judge:
     def __init__(self, *answers: Judgement | Exception) -> None:
         self._answers = list(answers)
 
-    def judge(self, task: Task, plan: PlanDraft | None, bindings: tuple[Binding, ...]) -> Judgement:
+    def judge(
+        self,
+        task: Task,
+        plan: PlanDraft | None,
+        bindings: tuple[Binding, ...],
+        rubric: Rubric = ENVIRONMENT_RUBRIC,
+    ) -> Judgement:
         answer = self._answers.pop(0) if self._answers else ACCEPT
         if isinstance(answer, Exception):
             raise answer
@@ -614,11 +621,11 @@ def test_a_person_may_have_the_gates_run_again_and_the_child_is_judged_with_its_
 
 def left_by_a_dead_worker(child: Environment, *, version: int) -> tuple[Job, Audit]:
     """A job whose audit already holds what that version of `static` said."""
-    job = jobs.request_audit(child, factories.user("ada"))
+    job = jobs.request_audit(child, factories.user("ada"), profile="fast")
     one = of_environment(child, author("offline"))
-    job.audit = audits.open_audit(child.snapshot, one, profile="standard", parent=child.parent.snapshot)  # type: ignore[union-attr]
+    job.audit = audits.open_audit(child.snapshot, one, profile="fast", parent=child.parent.snapshot)  # type: ignore[union-attr]
     job.save(update_fields=["audit"])
-    static = replace(next(gate for gate in profile("standard") if gate.name == "static"), version=version)
+    static = replace(all_gates()["static"], version=version)
     key = static.key(one)
     factories.gate_result(job.audit, "static", key=key, outcome="failed", summary="from before")
     return job, job.audit
@@ -662,7 +669,7 @@ def test_an_audit_of_something_that_is_gone_is_noted_and_given_up(settings: Any)
 def test_no_sandbox_gets_more_than_the_settings_say(settings: Any) -> None:
     settings.SANDBOX_MEMORY_MB, settings.SANDBOX_CPUS = 64, 0.5
 
-    subject = audits.subject_of(store(words()), author("offline"), "1" * 64)
+    subject = audits.subject_of(store(words()), author("offline"), ENVIRONMENT_RUBRIC)
 
     assert (subject.limits.memory_mb, subject.limits.cpus) == (64, 0.5)
 

@@ -331,6 +331,7 @@ def test_an_unknown_profile_is_wrong_use_and_leaves_no_audit_behind(run: Any, tm
 
 # evolve
 
+PAPER = ("--author", "scripted", "--profile", "paper")
 KEYS = {"generation", "reference", "direction", "digest", "attempts", "difficulty"}
 
 
@@ -344,7 +345,7 @@ def test_the_offline_author_grows_three_generations_and_the_first_is_graded_apar
 
     assert said.code == 0, said.err
     answer = said.json
-    assert answer.keys() == {"lineage", "status", "generations"}
+    assert answer.keys() == {"lineage", "status", "waiting_for", "generations"}
     assert (answer["lineage"], answer["status"]) == ("till", "accepted")
     assert [each["reference"] for each in answer["generations"]] == ["till/g1", "till/g2", "till/g3"]
     totals = [Environment.objects.get(generation=0).difficulty]
@@ -371,10 +372,15 @@ def test_the_offline_author_grows_three_generations_and_the_first_is_graded_apar
 
 
 def test_the_first_round_of_plans_waits_for_a_person(seed: Environment, script: Script, run: Any) -> None:
-    said = run("evolve", "words/g0", "--author", "scripted", "--approve", "plans", "--json")
+    said = run("evolve", "words/g0", *PAPER, "--approve", "plans", "--json")
 
     assert said.code == 0
-    assert said.json == {"lineage": "words", "status": "plan_approval", "generations": []}
+    assert said.json == {
+        "lineage": "words",
+        "status": "plan_approval",
+        "waiting_for": "",
+        "generations": [],
+    }
     assert Plan.objects.count() == 1
     assert not seed.children.exists()
 
@@ -384,7 +390,7 @@ def test_an_evolution_that_comes_to_nothing_is_exit_1_with_what_grew(
 ) -> None:
     script.judge = lambda *judged: REJECT
 
-    said = run("evolve", "words/g0", "--author", "scripted")
+    said = run("evolve", "words/g0", *PAPER)
 
     assert said.code == 1
     assert "words/g0: cancelled — the parent did not pass its audit" in said.out
@@ -395,7 +401,7 @@ def test_an_evolution_that_is_exhausted_says_of_each_direction_why(
 ) -> None:
     script.review = lambda brief, plan: REJECT
 
-    said = run("evolve", "words/g0", "--author", "scripted", "--profile", "paper", "--directions", "length")
+    said = run("evolve", "words/g0", *PAPER, "--directions", "length")
 
     assert said.code == 1
     assert "words/g0: exhausted — no child by length" in said.out

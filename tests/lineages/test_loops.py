@@ -163,36 +163,33 @@ def test_a_modifier_that_refuses_or_changes_nothing_ends_the_attempt(
     assert unchanged.attempts.get().reason == "the modifier changed nothing"
 
 
-def test_padding_is_noticed_because_the_tests_pass_without_its_block(
+def padding(order: BuildOrder) -> Built:
+    built = build_one(order)
+    (unit,) = built.bindings[0].test_units
+    return Built({**built.changes, unit: TaskFile.text("exit 0\n")}, built.bindings, built.composition)
+
+
+def stray(order: BuildOrder) -> Built:
+    built = build_one(order)
+    changes = {**built.changes, "environment/extra.txt": TaskFile.text("why?")}
+    return Built(changes, built.bindings, built.composition)
+
+
+def test_padding_and_a_stray_change_end_the_attempt_with_what_each_is(
     seed: Environment, script: Script
 ) -> None:
-    def padding(order: BuildOrder) -> Built:
-        built = build_one(order)
-        (unit,) = built.bindings[0].test_units
-        return Built({**built.changes, unit: TaskFile.text("exit 0\n")}, built.bindings, built.composition)
-
+    """Both start from one seed, whose audit by the many gates of `standard` serves the second as well."""
     script.build = padding
-    evolution = grow(begin(seed, **LENGTH, profile="standard"))
-
-    assert evolution.status == "exhausted"
-    assert "padding" in evolution.attempts.get().reason
-
-
-def test_a_stray_change_belongs_to_no_pair_and_is_refused(seed: Environment, script: Script) -> None:
-    def stray(order: BuildOrder) -> Built:
-        built = build_one(order)
-        return Built(
-            {**built.changes, "environment/extra.txt": TaskFile.text("why?")},
-            built.bindings,
-            built.composition,
-        )
-
+    padded = grow(begin(seed, **LENGTH, profile="standard", repairs=0))
     script.build = stray
-    evolution = grow(begin(seed, **LENGTH, profile="standard"))
+    strayed = grow(begin(seed, **LENGTH, profile="standard", repairs=0))
 
+    assert [padded.status, strayed.status] == ["exhausted", "exhausted"]
+    assert "padding" in padded.attempts.get().reason, "the tests pass without its block"
     assert (
-        "environment/extra.txt was changed, but belongs to no changed pair" in evolution.attempts.get().reason
+        "environment/extra.txt was changed, but belongs to no changed pair" in strayed.attempts.get().reason
     )
+    assert not seed.children.exists()
 
 
 def test_a_seed_that_does_not_pass_its_audit_grows_nothing(seed: Environment, script: Script) -> None:

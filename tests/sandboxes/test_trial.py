@@ -78,6 +78,17 @@ def test_the_oracle_passes_and_nop_does_not(run: Run, mode: Callable[..., Task])
     assert solved.seconds >= sum(command.seconds for command in solved.commands)
 
 
+def test_shared_tests_see_after_nobody_what_they_see_after_one_who_did_nothing(run: Run) -> None:
+    """Where nothing runs in a solver's sandbox the tests get a fresh one instead of a copy."""
+    seen = "id; pwd; stat -c '%n %a %U %F' / /app /app/* /logs /logs/* /tests /tests/* /opt/* /solution 2>&1"
+    test = f"{seen}; env | sort | grep -v '^HOSTNAME='; ls /proc | grep -c '^[0-9]'; echo 0 > {REWARD}"
+    image = f"{DOCKERFILE}RUN mkdir -p /logs/verifier\nENV KEPT=1\nCOPY here /app/\n"
+    task = shared(test, **{"environment/Dockerfile": image, "environment/here": "x"})
+    nobody, idle = run(task, nop), run(task, agent(":"))
+    assert nobody.commands[-1].stdout == idle.commands[-1].stdout != b""
+    assert (nobody.outcome, len(nobody.commands), len(idle.commands)) == (idle.outcome, 1, 2)
+
+
 def test_only_declared_artifacts_reach_separate_tests(run: Run) -> None:
     test = "ls -A /app /solution 2>/dev/null; pwd; cat /app/answer.txt; echo 1 > /logs/verifier/reward.txt"
     trial = run(separate(test, "echo secret > /app/other; printf ready > answer.txt"), oracle)
