@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agents.models import MANUAL, Book, ModelSpec, Price
+from lineages.library.calls import AgentCall, ModelPause
 from lineages.management.commands import doctor
 from tests.lineages.commands import Said, shell
 from tests.lineages.test_cli import run
+from tests.model_servers.misbehaving import Misbehaving, serving
 
 __all__ = ["run"]  # the fixture
 
@@ -110,3 +115,56 @@ def test_a_full_disk_is_a_problem_that_says_how_much_is_left(monkeypatch: pytest
 @pytest.mark.docker
 def test_an_engine_that_answers_is_seen(run: Any) -> None:
     assert states(run("doctor", "--json"))["docker"] == "ok"
+
+
+@pytest.fixture
+def models(settings: Any) -> Iterator[Misbehaving]:
+    """Four models of one server: one that answers, one whose key is refused, one without a key, a person."""
+    with serving(good={"ready": True}) as server:
+        asked = {"provider": "openai-chat", "base_url": f"{server.address}/v1"}
+        settings.MODELS = Book(
+            models={
+                "fine": ModelSpec(
+                    name="fine", model="good", price=Price(input=Decimal(1), output=Decimal(1)), **asked
+                ),
+                "locked": ModelSpec(name="locked", model="401", **asked),
+                "keyless": ModelSpec(name="keyless", provider="openai", model="gpt", key_variable="NO_KEY"),
+                MANUAL: ModelSpec(name=MANUAL, provider="manual", model="a person"),
+            }
+        )
+        yield server
+
+
+def test_each_model_is_asked_once_and_what_is_wrong_is_a_sentence(run: Any, models: Misbehaving) -> None:
+    said = run("doctor", "--json")
+
+    assert {name: state for name, state in states(said).items() if name.startswith("model ")} == {
+        "model fine": "ok",
+        "model keyless": "problem",
+        "model locked": "problem",
+    }
+    assert "NO_KEY" in says(said, "model keyless")
+    assert dict(models.asked) == {"good": 1, "401": 1}
+    assert said.code == 3
+
+
+def test_what_the_doctor_asks_stands_in_the_ledger_with_its_price(run: Any, models: Misbehaving) -> None:
+    run("doctor")
+
+    rows = {row.author: row for row in AgentCall.objects.all()}
+    assert {name: row.outcome for name, row in rows.items()} == {
+        "fine": "answered",
+        "keyless": "key_refused",
+        "locked": "key_refused",
+    }
+    assert rows["fine"].cost and rows["fine"].role == "doctor"
+    assert not ModelPause.objects.exists(), "nobody waits for a model because the doctor looked at it"
+
+
+def test_a_model_that_answers_the_doctor_is_asked_again_by_everybody(run: Any, models: Misbehaving) -> None:
+    for name in ("fine", "locked"):
+        ModelPause.objects.create(model=name, reason="its key was refused")
+
+    run("doctor")
+
+    assert [pause.model for pause in ModelPause.objects.all()] == ["locked"]
