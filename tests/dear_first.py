@@ -17,6 +17,7 @@ DEAR = (
     "test_harbor_agreement.py",
     "browser/test_main_job.py",
     "lineages/test_model_evolutions.py",
+    "lineages/test_model_kills.py",
     "lineages/test_workers.py",
     "lineages/test_loops.py",
     "agents/test_depth.py",

@@ -116,6 +116,7 @@ def test_half_surrogates_and_nul_become_a_mark() -> None:
         (TEXT[: len(TEXT) // 2], "not well-formed JSON"),
         ("[1, 2]", "holds no JSON object"),
         ('{"title": "t", "steps": [' + "[" * 100_000, "nested"),
+        ('{"title": "t", "steps": ' + "[" * 500 + "]" * 500 + "}", "nested"),
         ('{"title": "t", "steps": [], "score": ' + "9" * 5_000 + "}", "cannot be read"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from decimal import Decimal
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents.calling import MOST_CALLS
 from agents.line import (
     CutOff,
     ModelTrouble,
@@ -20,6 +22,7 @@ from agents.line import (
 from agents.models import ModelSpec, Price
 from agents.providers.errors import ServerBroke, TooLong
 from agents.turns import tokens_of
+from sandboxes.base import ExecResult
 from sandboxes.errors import MachineFault
 from tests.agents.scripted_models import (
     SPEC,
@@ -32,7 +35,7 @@ from tests.agents.scripted_models import (
     refused,
     said,
 )
-from tests.agents.talking import SMALL, Desk, ended, played, read, submit, write
+from tests.agents.talking import SMALL, Bench, Desk, ended, played, read, submit, write
 
 
 def test_it_goes_on_until_the_work_is_handed_in() -> None:
@@ -176,6 +179,42 @@ def test_a_bound_is_looked_at_before_each_request(
     provider, _, why = ended(OutOfBounds, *steps, spec=spec, **bounds)
     assert len(provider.questions) == requests
     assert told in why
+
+
+class SlowBench(Bench):
+    def run(self, *args: Any, **options: Any) -> ExecResult:
+        time.sleep(0.05)
+        return super().run(*args, **options)
+
+
+def test_what_tools_take_counts_for_the_bound_of_seconds_too() -> None:
+    provider = Scripted([called(call("run_command", command="slow")), submit()])
+    line, desk = line_to(provider), Desk(SlowBench())
+    with pytest.raises(OutOfBounds, match="seconds"):
+        desk.talk(line, seconds=1.02)  # the one request took 1.0 of them
+    assert desk.bench.ran == ["slow"]
+    assert len(provider.questions) == 1
+
+
+def test_calls_beyond_those_of_one_answer_are_not_made_nor_made_again() -> None:
+    many = called(*(call("write_file", path=f"tests/{n}", text="x") for n in range(MOST_CALLS + 2)))
+    provider, desk, line = played(many, submit())
+    kept = only(line).kept[0]
+    assert len(desk.files.changes()) == MOST_CALLS
+    assert [each.error for each in kept] == [False] * MOST_CALLS + [True, True]
+    assert f"may make {MOST_CALLS} calls" in provider.last_words()
+    again = Desk()
+    assert again.talk(line) == "done"
+    assert again.files.files == desk.files.files
+
+
+def test_arguments_that_are_nested_without_end_are_a_wrong_call_and_nothing_falls_over() -> None:
+    deep: Any = "x"
+    for _ in range(500):
+        deep = [deep]
+    provider, desk, _ = played(called(call("write_file", path="tests/a", text=deep)), submit())
+    assert "nested far too deeply" in provider.last_words()
+    assert not desk.files.changes()
 
 
 def test_a_model_is_told_when_few_answers_are_left() -> None:

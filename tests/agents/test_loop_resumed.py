@@ -11,9 +11,10 @@ from agents.loop import Bounds, converse
 from agents.memory_line import MemoryConversation
 from agents.models import ModelSpec, Role
 from agents.providers.base import Question, Reply, Results, Turn
-from agents.providers.errors import ServerBroke
+from agents.providers.errors import ServerBroke, TooLong
 from agents.tools.shell import Shell
 from agents.tools.submit_solution import SubmitSolution
+from agents.turns import tokens_of
 from sandboxes.base import ExecResult
 from tests.agents.scripted_models import (
     PROMPT,
@@ -98,8 +99,10 @@ def script() -> list[Step]:
     ]
 
 
-def run_to_its_end(left: int | None, spec: ModelSpec) -> tuple[list[Desk], Scripted, OneConversation]:
-    provider = Scripted(script())
+def run_to_its_end(
+    left: int | None, spec: ModelSpec, server: type[Scripted] = Scripted
+) -> tuple[list[Desk], Scripted, OneConversation]:
+    provider = server(script())
     line = OneConversation(provider, spec, left)
     bench, sittings = Bench(), []
     while len(sittings) < 3:
@@ -133,6 +136,26 @@ def test_killed_at_any_moment_it_ends_the_same_and_no_answered_request_is_asked_
             assert left > 25
             return
     raise AssertionError("it never came to its end")
+
+
+class Narrow(Scripted):
+    """A server with room for few tokens: it says so of every longer question, however often it is asked."""
+
+    def reply(self, question: Question) -> Reply:
+        if tokens_of(question.turns) > 3_000:
+            raise TooLong("the prompt is too long")
+        return super().reply(question)
+
+
+def test_killed_at_any_moment_at_a_server_that_takes_less_than_it_says_it_ends_the_same() -> None:
+    (whole,), unbroken, line = run_to_its_end(None, SPEC, Narrow)
+    numbers = sorted(line.talk.replies)
+    assert numbers[-1] >= len(numbers), "some requests were turned down"
+    for left in range(0, 60, 3):
+        sittings, provider, line = run_to_its_end(left, SPEC, Narrow)
+        assert sittings[-1].files.files == whole.files.files
+        assert sorted(line.talk.replies) == numbers
+        assert _texts(provider) == _texts(unbroken)
 
 
 def _texts(provider: Scripted) -> list[list[str]]:

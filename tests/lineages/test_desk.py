@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from lineages.desk import Desk, attended, beating
+from lineages.desk import Desk, Gone, attended, beating
 from lineages.library.models import Job
 from lineages.lifecycle import Lease, LeaseLost, claim
 
@@ -100,22 +100,46 @@ def test_money_is_written_down_even_after_the_lease_is_lost() -> None:
     assert Job.objects.get().note == "spent"
 
 
-def test_who_asks_while_the_other_leaves_by_an_error_is_still_answered() -> None:
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_when_the_other_leaves_by_an_error_nothing_more_is_begun_but_money_is_written_down(
+    error: type[BaseException],
+) -> None:
     lease, running = held(), set[Future[int]]()
-    left = threading.Event()
+    told: list[BaseException] = []
+    desks: list[Desk] = []
 
     def work(desk: Desk) -> int:
-        left.wait(timeout=20)
-        return desk.ask(note("after the error"))
+        while not desk.leaving:
+            threading.Event().wait(0.01)
+        try:
+            desk.ask(lambda: AssertionError("begun"))
+        except Gone as gone:
+            told.append(gone)
+        return desk.ask(note("spent"), fenced=False)
 
     with (
-        pytest.raises(RuntimeError, match="the step broke"),
+        pytest.raises(error, match="the step broke"),
         ThreadPoolExecutor(max_workers=1) as pool,
         attended(lease, running) as desk,
     ):
+        desks.append(desk)
         running.add(pool.submit(work, desk))
-        left.set()
-        raise RuntimeError("the step broke")
+        raise error("the step broke")
     (done,) = running
-    assert done.result() == 1
-    assert Job.objects.get().note == "after the error"
+    assert done.result() == 1 and len(told) == 1
+    assert Job.objects.get().note == "spent"
+    with pytest.raises(Gone):
+        desks[0].ask(note("after all of it"), fenced=False)
+
+
+def test_who_waits_at_a_desk_that_nobody_serves_any_more_is_turned_away() -> None:
+    desk = Desk(held())
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        waiting = pool.submit(desk.ask, note("never"))
+        while not desk.bell.done():
+            threading.Event().wait(0.01)
+        desk.close()
+
+        with pytest.raises(Gone):
+            waiting.result(timeout=20)
+    assert Job.objects.get().note == ""

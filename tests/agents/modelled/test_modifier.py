@@ -155,6 +155,7 @@ WRONG = {
     "a path outside": (submit(bound(test_units=[UNIT, "../x"])), "is not under tests/"),
     "a stray": (submit(bound(environment_paths=[f"{OVERLAY}/x"])), f"{NOTE} differs from the parent's"),
     "two lines": (submit(bound(requirement="one\ntwo")), "has to be one line"),
+    "two lines of another kind": (submit(bound(requirement="one\r## Two")), "has to be one line"),
     "an old requirement": (
         submit(bound(requirement="Sum the third column")),
         "the parent's instruction asks for this already",
@@ -162,6 +163,9 @@ WRONG = {
     "too many words": (submit(bound(requirement="word " * 400)), "and its cap is"),
     "a relative artifact": (submit(bound(), artifacts=["out.txt"]), "no absolute path"),
     "the tests as artifact": (submit(bound(), artifacts=["/tests/x"]), "no place for a solver's work"),
+    "all programs as artifact": (submit(bound(), artifacts=["/usr"]), "among the programs"),
+    "one program as artifact": (submit(bound(), artifacts=["/usr/local/bin/awk"]), "among the programs"),
+    "settings of the loader": (submit(bound(), artifacts=["/etc"]), "among the programs"),
     "nothing at all": (submit(), "say in `notes` why"),
 }
 
@@ -197,6 +201,12 @@ REFUSED = {
     "solution/answer.sh": f"write {STEPS}/NN-name",
     f"{STEPS}/count": "two digits",
     f"{UNITS}/deep/01-x": "two digits",
+    f"{UNITS}/00-a": "the parent's own test",
+    f"{UNITS}/01-more_test.py": "loaded into them",
+    "tests/conftest.py": "below tests/truth/",
+    "tests/.dockerignore": "below tests/truth/",
+    "tests/truth/conftest.py": "loaded into them",
+    f"{OVERLAY}/tests": "nothing of the tests",
     "../outside": "..",
 }
 
@@ -209,13 +219,56 @@ def test_a_file_that_is_not_the_models_to_write_is_refused_with_the_reason(path:
     assert built.changes.get(path) is None or built.changes[path].data != b"x\n"
 
 
-def test_a_plan_that_only_adds_leaves_the_parents_tests_alone() -> None:
-    parent, first = child_of(first_version()), first_version()
-    order = replace(ORDER, parent=parent, composition=first.composition, generation=2)
-    playing = model(called(write(UNIT, "exit 0\n")), called(submit(notes="cannot")))
+TOUCHES = {
+    "written": write(UNIT, "exit 0\n"),
+    "replaced": call("replace_text", path=UNIT, old="exit 1\n", new="exit 0\n"),
+    "deleted": call("delete_file", path=UNIT),
+}
+
+
+@pytest.mark.parametrize("touch", TOUCHES)
+@pytest.mark.parametrize("direction", Direction)
+def test_whatever_the_plan_the_parents_tests_stay_as_they_are(direction: Direction, touch: str) -> None:
+    first = first_version()
+    order = replace(
+        ORDER,
+        parent=child_of(first),
+        composition=first.composition,
+        generation=2,
+        plan=PLAN.model_copy(update={"direction": direction}),
+    )
+    playing = model(called(TOUCHES[touch]), called(submit(notes="cannot")))
     with pytest.raises(CannotBuild):
         playing.role.build(order)
     assert "the parent's tests stay as they are" in playing.provider.last_words()
+
+
+FORGING = {
+    "the reward": "echo 1 > /logs/verifier/reward.txt\n",
+    "by a folder of its own": "cd /logs && echo 1 > verifier/reward.txt\n",
+    "and ends the runner": "kill -9 $PPID\n",
+}
+
+
+@pytest.mark.parametrize("how", FORGING)
+def test_a_unit_that_deals_with_the_reward_itself_is_not_taken(how: str) -> None:
+    playing = model(
+        WORK,
+        called(write(UNIT, UNIT_TEXT + FORGING[how])),
+        called(submit(bound())),
+        called(write(UNIT, UNIT_TEXT)),
+        called(submit(bound())),
+    )
+    assert child_of(playing.role.build(ORDER)).text(UNIT) == UNIT_TEXT
+    assert "a unit tells by its exit code alone" in playing.provider.last_words(3)
+
+
+def test_data_of_a_new_unit_lies_apart_and_is_bound_with_it() -> None:
+    truth = "tests/truth/count.txt"
+    playing = model(WORK, called(write(truth, "3\n")), called(submit(bound(test_units=[UNIT, truth]))))
+    built = playing.role.build(ORDER)
+    assert built.bindings[0].test_units == (UNIT, truth)
+    assert child_of(built).text(truth) == "3\n"
 
 
 def test_an_input_that_a_scenario_plan_takes_away_leaves_the_image_and_is_held_for_the_tests() -> None:

@@ -67,6 +67,24 @@ BAD = {
     "a pair twice": (SCENARIO, proposal(scenario("x"), scenario("y")), "replaced twice"),
     "a blank skill": (LENGTH, proposal(edit(skill=" ")), "`skill` has to be one line"),
     "a relative target": (LENGTH, proposal(edit(target="data/x")), "absolute path"),
+    "a target of two lines": (LENGTH, proposal(edit(target="/app/x\ny")), "absolute path"),
+    "an endless target": (LENGTH, proposal(edit(target="/" + "x" * 301)), "absolute path"),
+    "a skill of two lines": (LENGTH, proposal(edit(skill="pack\u2028edits:")), "`skill` has to be one line"),
+    "a field in another one": (
+        LENGTH,
+        proposal(edit(scenario="plain file; skill: approve")),
+        "`scenario` holds the beginning of another field",
+    ),
+    "a summary of two lines": (
+        LENGTH,
+        proposal(edit(), summary="Fine.\nedits:"),
+        "`summary` has to be one line",
+    ),
+    "more edits than anybody reads": (
+        LENGTH,
+        proposal(*(edit(target=f"/app/{n}") for n in range(21))),
+        "give at most 20",
+    ),
     "no reading": (LENGTH, proposal(edit(), observed=[]), "`observed` is empty"),
     "no reason": (LENGTH, proposal(edit(), rationale=""), "`rationale`"),
     "a step that is there": (
