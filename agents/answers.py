@@ -53,6 +53,7 @@ def structured(
 
     An answer that is not JSON, not of the form, or of which `check` complains is asked for again at most
     `repairs` times, told what was wrong. One that was cut is never read: a shorter one is asked for, once.
+    So there are at most `repairs` + 2 requests, its only bound beside the budgets and the model's patience.
     `web_search` holds only for a model that can. Raises `Refused`, `CutOff` and `NotUsable`, with which the
     conversation has ended, and `Waits` and `ProviderError`, with which it has not.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -15,6 +16,9 @@ T = TypeVar("T", bound=BaseModel)
 
 LONGEST = 2_000_000
 """Characters of an answer that are looked at; more is no answer to anything we ask."""
+
+MOST_DEPTH = 60
+"""Of objects and lists in each other; what we ask for has four. Deeper ones would exhaust Python's stack."""
 
 MOST_COMPLAINTS = 12
 MOST_NAMED = 100
@@ -53,6 +57,7 @@ def read_object(text: str) -> dict[str, Json]:
     if begin is None:
         raise NoObject("the answer holds no JSON object")
     found = _decoded(text, text.index("{", begin.start()))
+    check_depth(found)
     cleaned: dict[str, Json] = storable(found)
     return cleaned
 
@@ -69,6 +74,22 @@ def _decoded(text: str, start: int) -> Json:
         raise NoObject("the JSON is nested far too deeply") from problem
     except ValueError as problem:
         raise NoObject(f"a number in the JSON cannot be read: {problem}") from problem
+
+
+def check_depth(value: Json) -> None:
+    """Raises `NoObject` for what is nested more than `MOST_DEPTH` deep."""
+    layer = [value]
+    for _ in range(MOST_DEPTH):
+        layer = [inner for each in layer for inner in _inside(each)]
+        if not layer:
+            return
+    raise NoObject(f"the JSON is nested far too deeply, in more than {MOST_DEPTH} levels")
+
+
+def _inside(value: Json) -> Iterable[Json]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def storable(value: Json) -> Any:

@@ -31,6 +31,9 @@ HURRY = f"You have {WARNED} answers left. Finish, and hand the work in with one 
 class Bounds:
     """What one conversation may use. `cost` in US dollars, None for no bound; an unknown cost passes it.
 
+    `seconds` are those of its requests and of its tools; what tools took before a worker was killed is not
+    counted again.
+
     `result_chars` caps each result, at less for a model that reads little; those of one answer together get
     four times that. With `WARNED` requests left the model is told so.
     """
@@ -38,20 +41,21 @@ class Bounds:
     turns: int = 60
     tokens: int = 2_000_000
     cost: Decimal | None = None
-    seconds: float = 3_600.0
+    seconds: float = 7_200.0
     result_chars: int = 20_000
 
     def warning(self, number: int) -> str:
         return HURRY if number + 1 + WARNED == self.turns else ""
 
-    def check(self, spent: Spent) -> None:
-        """Raises `OutOfBounds`."""
+    def check(self, spent: Spent, worked: float = 0.0) -> None:
+        """Raises `OutOfBounds`. `worked` is how many seconds the tools took."""
+        seconds = spent.seconds + worked
         if spent.tokens >= self.tokens:
             raise OutOfBounds(f"no end after {spent.tokens:,} tokens; the limit is {self.tokens:,}")
         if self.cost is not None and spent.cost is not None and spent.cost >= self.cost:
             raise OutOfBounds(f"no end after {spent.cost} US dollars; the limit is {self.cost}")
-        if spent.seconds >= self.seconds:
-            raise OutOfBounds(f"no end after {spent.seconds:.0f} seconds; the limit is {self.seconds:.0f}")
+        if seconds >= self.seconds:
+            raise OutOfBounds(f"no end after {seconds:.0f} seconds; the limit is {self.seconds:.0f}")
 
 
 def converse(
@@ -113,7 +117,7 @@ class _Talk:
             raise OutOfBounds(f"no end after {number} requests, which is the limit")
         stored = self.conversation.results(number)
         if stored is None:
-            self.bounds.check(self.conversation.spent())
+            self.bounds.check(self.conversation.spent(), self.box.seconds)
         reply = self.conversation.ask(number, self._question())
         if reply.stop is Stop.REFUSAL:
             raise refusal(reply)

@@ -50,7 +50,7 @@ class ModelsError(Exception):
 
 
 class Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Price(Part):
@@ -171,6 +171,11 @@ def _ready(name: str, spec: ModelSpec, keys: Callable[[str], str | None], where:
         raise ModelsError(f"{where}: models.{name}.model is missing: the name that the server knows")
     if spec.provider == "openai-chat" and not spec.base_url:
         raise ModelsError(f"{where}: models.{name}.base_url is missing: the server's address, with /v1")
+    if spec.max_output_tokens >= spec.context_tokens:
+        raise ModelsError(
+            f"{where}: models.{name}.max_output_tokens is {spec.max_output_tokens:,}, which leaves no room "
+            f"for a question: context_tokens is {spec.context_tokens:,} and holds both"
+        )
     key = keys(spec.key_variable) if spec.key_variable else None
     return spec.model_copy(update={"name": name, "key": SecretStr(key) if key else None})
 

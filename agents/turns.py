@@ -14,13 +14,14 @@ from dataclasses import replace
 
 from agents.models import ModelSpec
 from agents.providers.base import Answered, Question, Said, Turn
+from sandboxes.files import printable
 
 CHARS_PER_TOKEN = 3
 """Fewer than most tokenizers make of a token of English or code, so that the estimate is rather high."""
 
 RESULT_PART = 16
 MOST_NAMED = 40
-"""Paths that the note on what was left out names."""
+"""Tools, and paths, that the note on what was left out names."""
 
 
 def room_of(model: ModelSpec, opening: Question) -> int:
@@ -81,9 +82,11 @@ def shown(turns: Sequence[Turn], start: int) -> tuple[Turn, ...]:
 def _left_out(turns: Sequence[Turn]) -> str:
     answers = [turn for turn in turns if isinstance(turn, Answered)]
     calls = [call for answer in answers for call in answer.calls]
-    names = ", ".join(f"{name} ({times})" for name, times in Counter(c.name for c in calls).items())
+    tally = Counter(printable(call.name) for call in calls).most_common(MOST_NAMED)
+    names = ", ".join(f"{name} ({times})" for name, times in tally)
     given = [call.arguments or {} for call in calls]
-    paths = sorted({str(arguments["path"]) for arguments in given if "path" in arguments})
+    # A path may be anything that a model made up: of any length, with line breaks in it.
+    paths = sorted({printable(str(arguments["path"])) for arguments in given if "path" in arguments})
     more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
     about = f" They were about {', '.join(paths[:MOST_NAMED])}{more}." if paths else ""
     return (

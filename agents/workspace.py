@@ -152,7 +152,8 @@ class Workspace:
         return file
 
     def _like(self, path: str) -> str:
-        near = difflib.get_close_matches(path, list(self._files)[:_NEAR_LINES], n=3)
+        known = [each for each in self._files if len(each) <= _NEAR_CHARS][:_NEAR_LINES]
+        near = difflib.get_close_matches(path, known, n=3) if len(path) <= _NEAR_CHARS else []
         return f"; there is {', '.join(near)}" if near else "; list_files shows what there is"
 
     def _changeable(self, path: str) -> str:

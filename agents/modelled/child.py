@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
 
 from agents.composition import OVERLAY, STEPS, UNITS, is_frame
 from agents.offline.compose import Composer
-from agents.plan import Binding, Composition, Direction, Requirement
+from agents.plan import Binding, Composition, Requirement
 from agents.roles import BuildOrder, Built, CannotBuild
 from agents.tools.base import ToolError
 from agents.tools.submit import SubmitArguments
@@ -17,8 +16,17 @@ from sandboxes.errors import TaskRefused
 from sandboxes.files import TaskFile
 from sandboxes.task import CONFIG, INSTRUCTION, Task
 
-NAMED = re.compile(r"\d\d-[A-Za-z0-9][A-Za-z0-9._-]*")
+NAMED = re.compile(r"[0-9][0-9]-[A-Za-z0-9][A-Za-z0-9._-]*")
 """A step or a unit: two digits say when it runs."""
+PARENTS_NUMBER = "00"
+"""Of the parent's own test, before which nothing runs."""
+TRUTH = "tests/truth"
+"""Data that a new unit reads."""
+PROGRAMS = (
+    *("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec"),
+    *("/usr/local/bin", "/usr/local/sbin", "/usr/local/lib", "/root/.local", "/etc/ld.so.preload"),
+)
+"""Where an image's tools are and what they load: they are the parent's, the solver's as the verifier's."""
 GRADERS_PLACES = tuple(f"{OVERLAY}/{folder}/" for folder in ("tests", "solution", "logs"))
 
 
@@ -88,10 +96,6 @@ class Child(Workspace):
             for each in bindings
         )
 
-    @cached_property
-    def _only_adds(self) -> bool:
-        return self.order.plan.direction is Direction.LENGTH
-
     def _refusal(self, path: str) -> str | None:
         if path == INSTRUCTION:
             return "code writes it, from the requirements that you give with submit"
@@ -100,20 +104,41 @@ class Child(Workspace):
         if is_frame(path):
             return "it belongs to the frame of every evolved task, which code keeps"
         if path in self.base:
-            kept = self._only_adds and path.startswith("tests/")
-            return "this plan only adds, so the parent's tests stay as they are" if kept else None
-        return _misplaced(path)
+            return "the parent's tests stay as they are" if path.startswith("tests/") else None
+        return _misplaced(path) or (_misplaced_test(path) if path.startswith("tests/") else None)
+
+
+def within(path: str, folder: str) -> bool:
+    """Whether the path is the folder or lies in it."""
+    return f"{path}/".startswith(f"{folder}/")
 
 
 def _misplaced(path: str) -> str | None:
     """Why a new file cannot be there."""
     if path.startswith("environment/") and not path.startswith(f"{OVERLAY}/"):
         return f"new files for the container go below {OVERLAY}/, by their absolute path there"
-    if path.startswith(GRADERS_PLACES):
+    if f"{path}/".startswith(GRADERS_PLACES):
         return "the solver's container holds nothing of the tests, the solution or the grader's logs"
+    if any(within(path, f"{OVERLAY}{folder}") for folder in PROGRAMS):
+        return "the programs of the image stay as they are; deliver files for the work"
     if path.startswith("solution/") and not path.startswith(f"{STEPS}/"):
         return f"the solution is made of steps; write {STEPS}/NN-name"
     for folder in (STEPS, UNITS):
         if path.startswith(f"{folder}/") and not NAMED.fullmatch(path[len(folder) + 1 :]):
             return f"below {folder}/ a file is called NN-name, with two digits for its place in the order"
+    return None
+
+
+def _misplaced_test(path: str) -> str | None:
+    """Why a new file among the tests could change what the parent's tests say, or runs before them.
+
+    A `.dockerignore` would leave some of them out of the verifier, a `conftest.py` or a module of Python
+    would be loaded into them.
+    """
+    if not path.startswith((f"{UNITS}/", f"{TRUTH}/")):
+        return f"new tests are units, {UNITS}/NN-name; data that they read goes below {TRUTH}/"
+    if path.endswith((".py", ".pyc")):
+        return "Python beside the parent's tests may be loaded into them; a unit is a shell script"
+    if path.startswith(f"{UNITS}/{PARENTS_NUMBER}"):
+        return f"number {PARENTS_NUMBER} is the parent's own test; take a higher one"
     return None

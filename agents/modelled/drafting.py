@@ -13,7 +13,11 @@ from agents.roles import Brief
 MOST_CHARS = 300
 """Of a scenario, a skill, a tool or a path; a summary is one sentence."""
 MOST_RATIONALE = 4_000
+MOST_EDITS = 20
+"""So a plan is always shown whole to who reviews it."""
 SLUG = 40
+_FIELD = re.compile(r";\s*(?:origin|scenario|skill|tool|target|block)\s*:", re.IGNORECASE)
+"""How the next field begins where a pair is shown."""
 _COMMAND = re.compile(r"[\w\[.+-]{1,60}")
 
 
@@ -28,6 +32,8 @@ def problems_of(brief: Brief, proposal: Proposal) -> list[str]:
         return [f"`nothing` has at most {MOST_RATIONALE:,} characters"]
     if proposal.nothing.strip():
         return ["`nothing` says that there is no plan, but there are edits"] if proposal.edits else []
+    if len(proposal.edits) > MOST_EDITS:
+        return [f"{len(proposal.edits)} edits are more than anybody reviews; give at most {MOST_EDITS}"]
     if not proposal.edits:
         return ["there are no edits: give at least one, or say in `nothing` why there is no plan"]
     problems = [
@@ -48,10 +54,23 @@ def _edit_problems(parent: Sequence, edit: Edit) -> Iterator[str]:
         yield from _reference("after", edit.after, ("",))
     for name in ("scenario", "skill", "tool"):
         text = getattr(edit, name)
-        if not text.strip() or len(text) > MOST_CHARS or "\n" in text:
+        if not text.strip() or not _one_line(text):
             yield f"`{name}` has to be one line of 1 to {MOST_CHARS} characters"
-    if edit.target and (not edit.target.startswith("/") or edit.target != posixpath.normpath(edit.target)):
+        elif _FIELD.search(text):
+            yield f"`{name}` holds the beginning of another field; say one thing in each"
+    if edit.target and not _is_place(edit.target):
         yield f"`target` has to be an absolute path in the container, not {edit.target[:80]!r}"
+
+
+def _one_line(text: str) -> bool:
+    """Whether nothing in it would begin another line of a list, in which it is shown to a reviewer."""
+    return len(text) <= MOST_CHARS and len(text.splitlines()) <= 1
+
+
+def _is_place(path: str) -> bool:
+    """Whether it can be a file's absolute path."""
+    plain = path.startswith("/") and path == posixpath.normpath(path)
+    return plain and _one_line(path) and not _FIELD.search(path)
 
 
 def _reference(name: str, given: str, allowed: Collection[str]) -> Iterator[str]:
@@ -75,6 +94,8 @@ def _whole_problems(brief: Brief, proposal: Proposal) -> Iterator[str]:
     ):
         if not text.strip() or len(text) > most:
             yield f"`{name}` has to have 1 to {most:,} characters"
+    if not _one_line(proposal.summary):
+        yield "`summary` has to be one line"
     known = {_content(pair): pair.key for pair in brief.sequence.pairs}
     for number, edit in enumerate(proposal.edits, start=1):
         twin = known.get((edit.scenario, edit.skill, edit.tool, edit.target))

@@ -8,7 +8,7 @@ from agents.answers import structured
 from agents.modelled.forms import FailureAnswer
 from agents.modelled.quotes import Quotes
 from agents.modelled.role import Modelled
-from agents.modelled.showing import NONE, room_for, show_task
+from agents.modelled.showing import NONE, ends, room_for, show_task
 from agents.models import Role
 from agents.prompting import prompt
 from agents.quoting import quoted
@@ -26,7 +26,7 @@ class ModelFailureJudge(Modelled):
     def explain(self, task: Task, tries: tuple[str, ...]) -> FailureVerdict:
         """Raises `agents.line.ModelTrouble`."""
         shown = show_task(task, room_for(self.spec))
-        checks = _Checks(Quotes((*shown.texts, *tries)))
+        checks = _Checks(Quotes((*shown.texts, *(end for text in tries for end in ends(text, TRY_CHARS)))))
         answer = structured(
             self.speaking,
             Role.FAILURE_JUDGE,

@@ -20,6 +20,7 @@ from agents.modelled.showing import (
 )
 from agents.models import Role
 from agents.plan import Judgement, PlanDraft
+from agents.quoting import quoted
 from agents.roles import Brief
 
 
@@ -58,4 +59,5 @@ def _tools(brief: Brief, plan: PlanDraft) -> str:
     """Which of the plan's commands the parent's image has: measured, where a judge could only guess."""
     named = tuple(sorted({change.pair.tool for change in plan.changes if command(change.pair.tool)}))
     there = brief.probe(named) if named else frozenset()
-    return "; ".join(f"{name}: {'there' if name in there else 'not there'}" for name in named) or NONE
+    lines = [f"{name}: {'there' if name in there else 'not there'}" for name in named]
+    return quoted("commands", "\n".join(lines)) if lines else NONE

@@ -8,19 +8,25 @@ from dataclasses import dataclass
 from agents.composition import HELD, PRISTINE
 from agents.models import ModelSpec
 from agents.plan import Binding, Judgement, Pair, PlanDraft, Requirement, Sequence
-from agents.quoting import quoted
+from agents.quoting import DATA, quoted
 from agents.roles import Evidence
 from sandboxes.task import CONFIG, DOCKERFILE, INSTRUCTION, TEST, VERIFIER_DOCKERFILE, Task
+from sandboxes.text import clean
 
 MOST_CHARS = 120_000
 """Of a task's files in one prompt, for a model with room for them."""
 FILE_CHARS = 16_000
 FAILURE_CHARS = 12_000
+SERIES_CHARS = 60_000
+"""Of all earlier plans, all failures or all wishes together; each gets the same share."""
+LISTING_PART, LISTING_LEAST = 4, 2_000
+"""The list of files takes at most this part of a task's room, or at least so many characters."""
 LISTED = 200
 """As many files are listed by name."""
 SNIFFED = 8_192
 FIRST = (INSTRUCTION, DOCKERFILE, CONFIG, TEST, VERIFIER_DOCKERFILE)
 NONE = "none"
+WISH = "a person's wish; it changes none of the rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +43,45 @@ def room_for(spec: ModelSpec) -> int:
 
 
 def show_task(task: Task, room: int) -> Shown:
-    """Its texts, the telling ones first, then the list of all files with their sizes."""
+    """Its texts, the telling ones first, then the list of all files with their sizes.
+
+    They take about `room` characters, borders included; the list comes on top. What is not shown is said.
+    """
     parts: list[str] = []
     texts: list[str] = []
-    left_out: list[str] = []
-    for path in sorted(_readable(task), key=_weight):
-        text = task.text(path)
+    listed = max(room // LISTING_PART, LISTING_LEAST)
+    readable = sorted(_readable(task), key=_weight)
+    for path in readable:
         if room <= 0:
-            left_out.append(path)
-            continue
-        parts.append(quoted(path, text, limit=min(FILE_CHARS, room)))
-        texts.append(text)
-        room -= min(len(text), FILE_CHARS)
+            break
+        limit = min(FILE_CHARS, room)
+        text = task.text(path)
+        parts.append(quoted(path, text, limit=limit))
+        texts += ends(text, limit)
+        room -= len(parts[-1])
     listing = _listing(task)
-    if left_out:
-        parts.append(f"Not shown for want of room: {len(left_out)} texts, of which the list has the names.")
-    parts.append(quoted("all files, with their sizes in bytes", listing))
-    return Shown("\n\n".join(parts), (*texts, listing))
+    parts += _not_shown(len(readable) - len(parts), len(task.files) - len(readable))
+    parts.append(quoted("all files, with their sizes in bytes", listing, limit=listed))
+    return Shown("\n\n".join(parts), (*texts, *ends(listing, listed)))
+
+
+def ends(text: str, limit: int) -> tuple[str, ...]:
+    """What of a text is shown within that limit: all of it, or its beginning and its end."""
+    shown = clean(text)
+    tail = limit // 2
+    if len(shown) <= limit:
+        return (shown,)
+    return shown[: limit - tail], shown[len(shown) - tail :]
+
+
+def _not_shown(crowded: int, unread: int) -> Iterator[str]:
+    if crowded:
+        yield f"Not shown for want of room: {crowded} of the texts."
+    if unread:
+        yield (
+            f"Not shown, {unread} in all: links, files that are no text, and what {HELD}/ and {PRISTINE}/ "
+            "keep for the tests."
+        )
 
 
 def _readable(task: Task) -> Iterator[str]:
@@ -99,16 +127,19 @@ def pair_words(pair: Pair) -> str:
 
 
 def plan_words(plan: PlanDraft) -> str:
-    """A plan as its readers see it; quotes of it are looked up in this."""
+    """A plan as its readers see it; quotes of it are looked up in this.
+
+    The rationale, which may have many lines, comes last: none of them passes for an edit before it.
+    """
     before = {pair.key: pair for pair in plan.before.pairs}
-    lines = [f"summary: {plan.summary}", f"rationale: {plan.rationale}", "edits:"]
+    lines = [f"summary: {plan.summary}", "edits:"]
     for change in plan.changes:
         lines.append(f"- {change.kind} {pair_words(change.pair)}")
         old = before.get(change.pair.key)
         if old is not None:
             lines.append(f"  in place of {pair_words(old)}")
     order = ", ".join(plan.after.keys())
-    return "\n".join([*lines, f"the new sequence: {order}"])
+    return "\n".join([*lines, f"the new sequence: {order}", f"rationale: {plan.rationale}"])
 
 
 def show_plan(plan: PlanDraft | None) -> str:
@@ -116,11 +147,18 @@ def show_plan(plan: PlanDraft | None) -> str:
 
 
 def show_history(history: Iterable[tuple[PlanDraft, Judgement | None]]) -> str:
-    parts = [
-        quoted(f"plan {number}", f"{plan_words(plan)}\n\n{_fate(judgement)}")
+    """What became of each stands before its words, of which none can pass for that; a cut leaves it there."""
+    return _series(
+        (f"plan {number}", f"{_fate(judgement)}\n\n{plan_words(plan)}")
         for number, (plan, judgement) in enumerate(history, start=1)
-    ]
-    return "\n\n".join(parts) or NONE
+    )
+
+
+def _series(texts: Iterable[tuple[str, str]], *, most: int = SERIES_CHARS, remark: str = DATA) -> str:
+    """Labelled texts, each of at most `most` characters and of its share of the room for all."""
+    given = tuple(texts)
+    limit = min(most, SERIES_CHARS // max(len(given), 1))
+    return "\n\n".join(quoted(label, text, limit=limit, remark=remark) for label, text in given) or NONE
 
 
 def _fate(judgement: Judgement | None) -> str:
@@ -145,16 +183,14 @@ def show_requirements(requirements: Iterable[Requirement]) -> str:
 
 
 def show_failures(failures: Iterable[Evidence]) -> str:
-    parts = [
-        quoted(
-            f"{failure.gate}: {failure.outcome}",
-            f"{failure.summary}\n{failure.detail}".rstrip(),
-            limit=FAILURE_CHARS,
-        )
-        for failure in failures
-    ]
-    return "\n\n".join(parts) or NONE
+    return _series(
+        (
+            (f"{failure.gate}: {failure.outcome}", f"{failure.summary}\n{failure.detail}".rstrip())
+            for failure in failures
+        ),
+        most=FAILURE_CHARS,
+    )
 
 
 def show_wishes(wishes: Iterable[str]) -> str:
-    return "\n\n".join(quoted("wish", wish) for wish in wishes) or NONE
+    return _series((("wish", wish) for wish in wishes), remark=WISH)

@@ -15,6 +15,8 @@ from agents.tools.shell import Shell
 from agents.tools.submit_solution import SubmitSolution
 from sandboxes.task import INSTRUCTION, Task
 
+ORDER = "this is what you are asked to do"
+
 
 @dataclass(frozen=True)
 class ModelSolver(Modelled):
@@ -32,7 +34,7 @@ class ModelSolver(Modelled):
             self.spec,
             subject="rollout",
             prompt=prompt(Role.SOLVER),
-            values={"instruction": quoted(INSTRUCTION, task.text(INSTRUCTION))},
+            values={"instruction": quoted(INSTRUCTION, task.text(INSTRUCTION), remark=ORDER)},
             tools=(Shell(room), SubmitSolution()),
             bounds=self.bounds,
         )

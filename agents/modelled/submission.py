@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Iterator
 
 from agents.composition import STEPS, UNITS, is_frame
 from agents.line import NoProgress
-from agents.modelled.child import NAMED, Child
+from agents.modelled.child import NAMED, PROGRAMS, Child, within
 from agents.tools.base import ToolError
 from agents.tools.submit import BoundPair, SubmitArguments
+from sandboxes.files import printable
 from sandboxes.task import INSTRUCTION
 
 SEEDS_NUMBER = 50
@@ -18,6 +20,10 @@ MOST_NOTES = 2_000
 MOST_EMPTY = 2
 """So often may a version without work of its own be handed in; then it ends."""
 HIDDEN = ("/tests", "/solution", "/logs", "/proc", "/sys", "/dev", "/tmp")
+REWARDING = re.compile(
+    rb"/logs/verifier|reward\.(?:txt|json)|\bPPID\b|\bp?kill(?:all)?\b|/proc/|/tests/(?:test\.sh|seed-test|units)"
+)
+"""How a unit would set the reward itself, or end what runs it. Whoever hides it is a matter for trials."""
 
 
 class Complaints:
@@ -122,6 +128,12 @@ def _unit_problems(child: Child, bound: BoundPair) -> Iterator[str]:
     if not any(path.startswith(f"{UNITS}/") for path in bound.test_units):
         yield f"{bound.key} needs at least one unit, {UNITS}/NN-name"
     yield from _file_problems(child, bound.key, bound.test_units, "tests/")
+    for path in bound.test_units:
+        if path in child.files and REWARDING.search(child.files[path].data):
+            yield (
+                f"{bound.key}: {path} deals with the reward, other tests or other processes; a unit tells by "
+                "its exit code alone (`timeout` ends what it started)"
+            )
 
 
 def _environment_problems(child: Child, bound: BoundPair) -> Iterator[str]:
@@ -146,7 +158,7 @@ def _file_problems(
 
 def _requirement_problems(child: Child, bound: BoundPair) -> Iterator[str]:
     stated = bound.requirement.strip()
-    if not stated or "\n" in stated:
+    if len(stated.splitlines()) != 1:
         yield f"{bound.key}: the requirement has to be one line that is not empty"
     elif stated in child.order.parent.text(INSTRUCTION):
         yield f"{bound.key}: the parent's instruction asks for this already; state what is new"
@@ -179,7 +191,10 @@ def _same_numbers(child: Child) -> Iterator[str]:
 
 def _artifact_problems(submission: SubmitArguments) -> Iterator[str]:
     for path in submission.artifacts:
-        if not path.startswith("/") or path != posixpath.normpath(path) or path == "/":
+        plain = path.startswith("/") and path == posixpath.normpath(path) == printable(path)
+        if not plain or path == "/":
             yield f"artifact {path[:120]!r} is no absolute path of a file or folder"
-        elif path.startswith(tuple(f"{folder}/" for folder in HIDDEN)) or path in HIDDEN:
+        elif any(within(path, folder) for folder in HIDDEN):
             yield f"artifact {path} is no place for a solver's work"
+        elif any(within(path, folder) or within(folder, path) for folder in PROGRAMS):
+            yield f"artifact {path} would bring a solver's files among the programs that the tests run with"

@@ -45,13 +45,14 @@ class OpenAIChat:
         return bytes_of(_body(self._spec, question))
 
     def reply(self, question: Question) -> Reply:
-        return _reply(self._server.post("/chat/completions", self.request_of(question)), self._spec)
+        received = self._server.post("/chat/completions", self.request_of(question))
+        return _reply(received, self._spec, room=_room(self._spec, question))
 
 
 def _body(spec: ModelSpec, question: Question) -> dict[str, Json]:
     body: dict[str, Json] = {
         "model": spec.model,
-        spec.output_name: min(question.max_output_tokens, spec.max_output_tokens),
+        spec.output_name: _room(spec, question),
         "messages": list(_messages(question)),
     }
     if question.tools:
@@ -67,6 +68,10 @@ def _body(spec: ModelSpec, question: Question) -> dict[str, Json]:
     if spec.can.temperature and spec.temperature is not None:
         body["temperature"] = spec.temperature
     return body
+
+
+def _room(spec: ModelSpec, question: Question) -> int:
+    return min(question.max_output_tokens, spec.max_output_tokens)
 
 
 def _tool(tool: ToolSpec) -> Json:
@@ -103,7 +108,8 @@ def _again(message: Mapping[str, Json]) -> Json:
     Some servers refuse in a request the empty fields that they themselves put into answers.
     """
     said = {key: value for key, value in message.items() if value not in (None, [], {})}
-    return {"role": "assistant", "content": message.get("content")} | said
+    own = {"role": "assistant"}
+    return own | {"content": message.get("content")} | said | own
 
 
 def _result(result: ToolResult) -> Json:
@@ -111,7 +117,7 @@ def _result(result: ToolResult) -> Json:
     return {"role": "tool", "tool_call_id": result.id, "content": text}
 
 
-def _reply(received: Received, spec: ModelSpec) -> Reply:
+def _reply(received: Received, spec: ModelSpec, *, room: int) -> Reply:
     choice = _choice(received, spec)
     message = choice["message"]
     refused = str(message.get("refusal") or "")
@@ -123,12 +129,16 @@ def _reply(received: Received, spec: ModelSpec) -> Reply:
     if stop in (Stop.END, Stop.TOOLS):
         # Some servers say `stop` beside calls.
         stop = Stop.TOOLS if calls else Stop.END
+    usage = _usage(received.body.get("usage"))
+    if usage and usage.output >= room and stop is not Stop.REFUSAL:
+        # Some say `tool_calls` of an answer that ran into the limit after a first whole call.
+        stop = Stop.LENGTH
     return Reply(
         text=_text(message.get("content")) or refused,
         calls=calls,
         stop=stop,
         content=message,
-        usage=_usage(received.body.get("usage")),
+        usage=usage,
         raw=received.raw,
         served=str(received.body.get("model", "")),
         request_id=received.request_id,

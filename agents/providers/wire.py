@@ -6,14 +6,17 @@ ever; here the whole answer has to be there in time, and a body without an end i
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -41,6 +44,8 @@ ALIVE = (
     ],
 )
 """A model may think for minutes without a byte, after which routers forget a connection that says nothing."""
+LATE = "the answer was not whole in time"
+ONCE = httpx2.Limits(max_keepalive_connections=0)
 HEADERS = {"accept-encoding": "identity"}
 """A compressed body could be short on the wire and endless here."""
 
@@ -49,11 +54,43 @@ class EndlessBody(httpx2.TransportError):
     """The answer is longer than any answer is."""
 
 
+class _Deadline:
+    """Breaks the connection of one request when its time is over: headers that trickle in never time out.
+
+    It needs the connection to be the request's own, so none is kept for the next one.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._break)
+        self._timer.daemon = True
+        self._socket: socket.socket | None = None
+        self.passed = False
+
+    def trace(self, event: str, told: Mapping[str, Json]) -> None:
+        """What the client tells of its work."""
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            self._socket = told["return_value"].get_extra_info("socket")
+            if self.passed:
+                self._break()
+
+    def __enter__(self) -> Self:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def _break(self) -> None:
+        self.passed = True
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                # Not the TLS socket's own method, which takes its state away from who is reading.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+
 class _Watched(httpx2.SyncByteStream):
-    def __init__(self, stream: httpx2.SyncByteStream, until: float, request: httpx2.Request) -> None:
+    def __init__(self, stream: httpx2.SyncByteStream) -> None:
         self._stream = stream
-        self._until = until
-        self._request = request
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
@@ -61,8 +98,6 @@ class _Watched(httpx2.SyncByteStream):
             size += len(part)
             if size > MOST_BYTES:
                 raise EndlessBody(f"its answer is longer than {MOST_BYTES} bytes")
-            if time.monotonic() > self._until:
-                raise httpx2.ReadTimeout("the answer was not whole in time", request=self._request)
             yield part
 
     def close(self) -> None:
@@ -75,11 +110,23 @@ class _Client(httpx2.Client):
     seconds: float
 
     def send(self, request: httpx2.Request, *, stream: bool = False, **options: Json) -> httpx2.Response:
-        until = time.monotonic() + self.seconds
+        with _Deadline(self.seconds) as deadline:
+            request.extensions = {**request.extensions, "trace": deadline.trace}
+            try:
+                response = self._whole(request, **options)
+            except httpx2.TransportError as problem:
+                if deadline.passed and not isinstance(problem, EndlessBody):
+                    raise httpx2.ReadTimeout(LATE, request=request) from problem
+                raise
+            if deadline.passed:
+                raise httpx2.ReadTimeout(LATE, request=request)
+        return response
+
+    def _whole(self, request: httpx2.Request, **options: Json) -> httpx2.Response:
         response = super().send(request, stream=True, **options)
         try:
             if isinstance(response.stream, httpx2.SyncByteStream):
-                response.stream = _Watched(response.stream, until, request)
+                response.stream = _Watched(response.stream)
             response.read()
         finally:
             response.close()
@@ -101,7 +148,10 @@ def http_client(spec: ModelSpec) -> httpx2.Client:
     direct = is_local(spec.base_url) or not getproxies()
     client = _Client(
         verify=_trust(),
-        transport=httpx2.HTTPTransport(verify=_trust(), socket_options=ALIVE) if direct else None,
+        limits=ONCE,
+        transport=(
+            httpx2.HTTPTransport(verify=_trust(), limits=ONCE, socket_options=ALIVE) if direct else None
+        ),
         timeout=httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
         follow_redirects=False,
         trust_env=not is_local(spec.base_url),

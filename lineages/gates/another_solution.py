@@ -2,7 +2,8 @@
 
 A model that knows only the instruction solves the task in a trial's sandbox, and the tests grade what it
 left. Where it gets no full reward, that alone says nothing of the tests: it may have failed. So a second role
-is shown the task and the try, and only its word that the task is at fault, with a quote, fails the gate. The
+is shown the task and the try, and only its word that the task is at fault, with a quote, fails the gate. A
+solver that gives up, or a judge without a usable answer, leaves the question open: the gate did not run. The
 reference's outputs in another form would only ask whether the instruction forbids that form, which no
 program can tell.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from agents.line import ModelTrouble
 from agents.roles import FailureVerdict
 from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
 from lineages.gates.trials import fresh, outcome, rewarded, tail
@@ -46,7 +48,10 @@ def check(subject: Subject) -> Outcome:
     def solve(task: Task, sandbox: Sandbox) -> None:
         solver.solve(task, Room(sandbox))
 
-    done = fresh(subject, solve)
+    try:
+        done = fresh(subject, solve)
+    except ModelTrouble as trouble:
+        return Outcome(Result.NOT_RUN, f"The solver gave up, which says nothing of the task: {trouble}")
     if rewarded(done):
         return outcome(Result.PASSED, "A solver that knew only the instruction got the full reward.", done)
     return _explained(subject, done)
@@ -56,7 +61,11 @@ def _explained(subject: Subject, done: Trial) -> Outcome:
     """Failed where the judge of failures blames the task; else nothing is known."""
     if subject.failure_judge is None:
         return outcome(Result.NOT_RUN, f"The solver did not solve the task: {done.summary}", done)
-    found = subject.failure_judge.explain(subject.task, (tail(done),))
+    try:
+        found = subject.failure_judge.explain(subject.task, (tail(done),))
+    except ModelTrouble as trouble:
+        said = f"The solver did not solve the task, and nobody judged why: {trouble}"
+        return outcome(Result.NOT_RUN, said, done)
     return outcome(_result(found), _told(found), done)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agents.line import ModelTrouble
 from agents.roles import Attack
 from lineages.gates.adversary import Step, attack, verdict
 from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
@@ -16,7 +17,10 @@ NOBODY = (
 def check(subject: Subject) -> Outcome:
     if subject.adversary is None:
         return Outcome(Result.NOT_RUN, NOBODY)
-    found = subject.adversary.attack(subject.task)
+    try:
+        found = subject.adversary.attack(subject.task)
+    except ModelTrouble as trouble:
+        return Outcome(Result.NOT_RUN, f"No attack was tried, since the model gave none: {trouble}")
     if not found:
         return Outcome(Result.PASSED, f"{subject.judge_name} found nothing to try.")
     shots, left = attack(subject, [(_step(each),) for each in found])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db.models import F
@@ -35,9 +35,10 @@ PATIENCE = timedelta(seconds=60)
 def advance(evolution_id: int) -> list[Evolution]:
     """Do one step of the evolution, if it is free; returns the evolutions that can go on now."""
     evolution = Evolution.objects.select_related("recipe", "lineage", "parent__snapshot").get(pk=evolution_id)
-    lease, before = claim(evolution), evolution.version
+    lease, before, woken = claim(evolution), evolution.version, False
     if lease is None:
         return []
+    claimed_at = _claimed_at(evolution)
     try:
         _step(lease, evolution)
     except Busy as elsewhere:
@@ -48,7 +49,7 @@ def advance(evolution_id: int) -> list[Evolution]:
         _put_off(lease, settings.SWEEP_SECONDS, waiting_for=str(full))
     except Waits as wait:
         log.info("evolution %s waits for %s", evolution_id, wait)
-        _put_off(lease, wait.seconds, waiting_for=clean(wait.reason)[:LONGEST_REASON])
+        woken = _await(lease, wait, claimed_at)
     except LifecycleError as lost:
         log.info("evolution %s: %s", evolution_id, lost)
     except Exception as problem:
@@ -56,7 +57,13 @@ def advance(evolution_id: int) -> list[Evolution]:
         _record(lease, evolution, problem)
     finally:
         lease.release()
-    return _ready(evolution, before)
+    return [evolution] if woken else _ready(evolution, before)
+
+
+def _claimed_at(evolution: Evolution) -> datetime:
+    """When it was claimed just now, by the database's clock."""
+    assert evolution.lease_until is not None, "it is claimed"
+    return evolution.lease_until - timedelta(seconds=settings.LEASE_SECONDS)
 
 
 def _step(lease: Lease, evolution: Evolution) -> None:
@@ -108,6 +115,23 @@ def drive(evolution: Evolution, *, tell: Callable[[Evolution], None]) -> Evoluti
 def _put_off_for_long(evolution: Evolution) -> bool:
     far = Evolution.objects.filter(pk=evolution.pk, retry_at__gt=Now() + PATIENCE)
     return bool(evolution.waiting_for) and far.exists()
+
+
+def _await(lease: Lease, wait: Waits, since: datetime) -> bool:
+    """Put it off for what it waits for; True where somebody woke it since then: it is due at once."""
+    try:
+        with lease.writing():
+            woken = Evolution.objects.filter(pk=lease.row.pk, retry_at__gt=since).exists()
+            reason = "" if woken else _short(clean(wait.reason))
+            later(lease, timedelta(seconds=0 if woken else wait.seconds), waiting_for=reason)
+    except LifecycleError as lost:
+        log.info("%s %s: not ours to put off: %s", lease.row.kind, lease.row.pk, lost)
+        return False
+    return woken
+
+
+def _short(reason: str) -> str:
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
 
 
 def _put_off(lease: Lease, seconds: float, **fields: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Min, Q, QuerySet, Sum
 
 from lineages.library.calls import AgentCall, Conversation
 from lineages.library.money import SUMS, Money, money_of
@@ -39,22 +40,20 @@ class Line:
 
 
 def lines(calls: QuerySet[AgentCall]) -> list[Line]:
-    """In the order in which they began, in two queries. `calls` may name one more than once."""
-    found = list(
-        AgentCall.objects.filter(pk__in=calls.order_by().values("pk"))
-        .order_by("started_at", "id")
-        .select_related("conversation")
-    )
-    talks = [call.conversation_id for call in found if call.conversation_id]
-    sums = AgentCall.objects.filter(conversation__in=talks).order_by().values("conversation").annotate(**SUMS)
-    money = {row["conversation"]: money_of(row) for row in sums}
-    begun: dict[object, list[AgentCall]] = {}
-    for call in found:
-        begun.setdefault(call.conversation_id or call, []).append(call)
-    return [_line(each, money) for each in begun.values()]
+    """In the order in which they began, in two queries. `calls` may name one more than once.
+
+    Of a conversation only the first request is read, however many it has.
+    """
+    wanted = AgentCall.objects.filter(pk__in=calls.order_by().values("pk"))
+    talks = wanted.exclude(conversation=None).order_by().values("conversation")
+    sums = talks.annotate(sum_first=Min("pk"), sum_seconds=Sum("seconds"), **SUMS)
+    of_talk = {row["sum_first"]: row for row in sums}
+    firsts = wanted.filter(Q(conversation=None) | Q(pk__in=list(of_talk)))
+    rows = firsts.order_by("started_at", "id").select_related("conversation")
+    return [_line(first, of_talk.get(first.pk)) for first in rows]
 
 
-def _line(calls: Iterable[AgentCall], money: dict[int, Money]) -> Line:
-    first, *rest = calls
-    seconds = first.seconds + sum(call.seconds for call in rest)
-    return Line(first, first.conversation, seconds, money.get(first.conversation_id or 0))
+def _line(first: AgentCall, sums: Mapping[str, Any] | None) -> Line:
+    if sums is None:
+        return Line(first, None, first.seconds, None)
+    return Line(first, first.conversation, sums["sum_seconds"], money_of(sums))

@@ -23,7 +23,7 @@ from agents.line import Waits
 from agents.providers.errors import ProviderError
 from agents.roles import AgentsError, Author
 from agents.rubrics import Rubric
-from lineages.desk import Desk, attended, beating
+from lineages.desk import Desk, Gone, attended, beating
 from lineages.gates import all_gates, profile, settings
 from lineages.gates.base import Gate, Once, Outcome, Result, Subject
 from lineages.library import benchmarks, machine, probing, solves, surroundings
@@ -230,7 +230,7 @@ def _run_gates(lease: Lease, subject: Subject, also_held: Sequence[Lease], scope
                     stored = store(audit, subject, answer)
                 said[stored.gate] = _accepted(stored, voided_among({(stored.gate, stored.key)}))
     if unanswered:
-        raise unanswered[0]
+        raise min(unanswered, key=lambda waits: waits.seconds)
 
 
 @contextlib.contextmanager
@@ -271,7 +271,7 @@ def _checked(gate: Gate, subject: Subject, slots: Slots) -> Outcome:
             return gate.check(subject)
     except SandboxError as problem:
         return Outcome(Result.ERROR, f"The machine failed, not the task: {problem}")
-    except Waits:
+    except (Waits, LeaseLost, Gone):
         raise
     except ProviderError as problem:
         return Outcome(Result.ERROR, f"The model's server failed, not the task: {problem}")

@@ -1,7 +1,8 @@
 """Budgets in US dollars, of an evolution, a lineage, a day, and what was spent of them.
 
 A request counts with its price once that is known; until then, and for ever where nobody knows what came of
-it, with the most that was reserved for it.
+it, with the most that was reserved for it. What was asked while no budget bound, of a model without a price,
+counts with nothing, and the sentence that holds a request back says so.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
@@ -49,8 +50,8 @@ def hold(model: str, most: Decimal | None, now: datetime, **made_for: int | None
     bounds = list(_bounds(now, **made_for))
     if bounds and most is None:
         return Hold(
-            f"nobody knows the price of {model}, and {bounds[0].setting} binds: write models.{model}.price "
-            "into models.toml",
+            f"a price: nobody knows that of {model}, and {bounds[0].setting} binds; "
+            f"write models.{model}.price into models.toml",
             ASK_AGAIN,
             forever=True,
         )
@@ -92,10 +93,13 @@ def _held(bound: Bound, most: Decimal, now: datetime) -> Hold | None:
     sums = bound.calls.exclude(provider="").aggregate(
         gone=Sum(counted, filter=~under_way, default=Decimal(0)),
         open=Sum(counted, filter=under_way, default=Decimal(0)),
+        boundless=Count("pk", filter=Q(cost=None, reserved=None)),
     )
     if sums["gone"] + sums["open"] + most <= bound.limit:
         return None
-    said = f"{sums['gone']:.4f} of {bound.limit:f} US dollars for {bound.words} are spent"
+    said = f"money: {sums['gone']:.4f} of {bound.limit:f} US dollars for {bound.words} are spent"
+    if sums["boundless"]:
+        said += f" (not in it: requests whose cost nobody knows, {sums['boundless']})"
     if sums["gone"] + most <= bound.limit:
         said += f" and {sums['open']:.4f} are reserved for requests under way"
         return Hold(f"{said}: it goes on when they cost less", OTHERS_SETTLE)

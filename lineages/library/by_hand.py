@@ -16,6 +16,7 @@ from agents.models import MANUAL
 from agents.providers.base import Json, Reply, Stop, ToolCall, Usage
 from lineages.library import blobs, replies
 from lineages.library.calls import AgentCall
+from lineages.library.models import Audit
 from lineages.library.reserving import Request, lock
 from lineages.lifecycle import Stale
 from sandboxes.text import clean
@@ -36,18 +37,25 @@ class Called:
 
 
 def put(request: Request) -> None:
-    """Store the question for a person, once. `request.body` is `replies.question_json` as JSON."""
-    there = AgentCall.objects.filter(
-        conversation=request.conversation, number=request.number, outcome=AgentCall.SENT
-    )
+    """Store the question for a person, once, also where it was answered a moment ago.
+
+    `request.body` is `replies.question_json` as JSON.
+    """
+    now = lock()
+    there = AgentCall.objects.filter(conversation=request.conversation, number=request.number)
     if not there.exists():
-        request.row(lock(), reserved=Decimal(0), reserved_tokens=0, cost=Decimal(0), billed=False)
+        request.row(now, reserved=Decimal(0), reserved_tokens=0, cost=Decimal(0), billed=False)
 
 
 def waiting() -> QuerySet[AgentCall]:
-    """The questions that nobody answered yet, oldest first; without those of attempts that have ended."""
+    """The questions that nobody answered yet, oldest first.
+
+    Without those of attempts and audits that have ended: nobody would read the answer.
+    """
     asked = AgentCall.objects.filter(provider=MANUAL, outcome=AgentCall.SENT)
-    return asked.filter(Q(attempt=None) | Q(attempt__outcome="open")).order_by("pk")
+    of_attempt = Q(attempt=None) | Q(attempt__outcome="open")
+    of_audit = Q(audit=None) | Q(audit__status=Audit.Status.QUEUED)
+    return asked.filter(of_attempt & of_audit).order_by("pk")
 
 
 def question(call: AgentCall) -> Mapping[str, Json]:
@@ -106,6 +114,8 @@ def _check_object(text: str, form: Mapping[str, Json], where: str) -> Mapping[st
         value = json.loads(text)
     except ValueError as problem:
         raise NotAnAnswer(f"{where} is no JSON: {problem}") from problem
+    except RecursionError as problem:
+        raise NotAnAnswer(f"{where} is nested too deeply to be read") from problem
     if not isinstance(value, dict):
         raise NotAnAnswer(f"{where} is JSON, but no object: begin it with {{")
     fields = form.get("properties", {})

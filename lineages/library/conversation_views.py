@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from lineages.library import rendering, transcript
 from lineages.library.calls import AgentCall, Conversation, ToolRun
-from lineages.library.money import ASKED, spent_on
+from lineages.library.money import ASKED, SENT, UNKNOWN, spent_on
 from lineages.library.rendering import Shown
 from lineages.library.views import stored
 from lineages.pages import page_number
@@ -35,7 +35,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request with its tries. `so_far` is what is known of the cost up to here."""
+    """One request with its tries. `so_far` is what is known of the cost so far: not all, where `unsure`."""
 
     number: int
     tries: tuple[AgentCall, ...]
@@ -45,6 +45,7 @@ class Exchange:
     text: Shown | None
     tools: tuple[Tool, ...]
     so_far: Decimal
+    unsure: bool
 
 
 @require_safe
@@ -68,22 +69,25 @@ def conversation_detail(request: HttpRequest, pk: int) -> HttpResponse:
 def exchanges(conversation: Conversation, *, page: int = 0) -> list[Exchange]:
     """Those of one page, counted from 1, or all of them for 0."""
     calls = list(conversation.calls.order_by("number", "again"))
-    known = conversation.calls.filter(ASKED, cost__isnull=False)
-    costs = {call.pk: call.cost or Decimal(0) for call in known}
+    costs = dict(conversation.calls.filter(ASKED).values_list("pk", "cost"))
+    open_ones = set(conversation.calls.filter(UNKNOWN | SENT).values_list("pk", flat=True))
     runs = list(conversation.tools.order_by("number", "position"))
-    found, so_far = [], Decimal(0)
+    found: list[Exchange] = []
+    so_far, unsure = Decimal(0), False
     first = (page - 1) * REQUESTS_A_PAGE if page else 0
     end = page * REQUESTS_A_PAGE if page else len(calls)
     for number, tries in groupby(calls, key=lambda call: call.number):
         asked = tuple(tries)
-        so_far += sum((costs.get(call.pk, Decimal(0)) for call in asked), Decimal(0))
+        so_far += sum((costs.get(call.pk) or Decimal(0) for call in asked), Decimal(0))
+        unsure = unsure or any(call.pk in open_ones for call in asked)
         if first <= number < end:
-            found.append(_exchange(number, asked, [run for run in runs if run.number == number], so_far))
+            made = [run for run in runs if run.number == number]
+            found.append(_exchange(number, asked, made, so_far=so_far, unsure=unsure))
     return found
 
 
 def _exchange(
-    number: int, tries: tuple[AgentCall, ...], runs: Sequence[ToolRun], so_far: Decimal
+    number: int, tries: tuple[AgentCall, ...], runs: Sequence[ToolRun], *, so_far: Decimal, unsure: bool
 ) -> Exchange:
     sent = next((call.sent_body_id for call in tries if call.sent_body_id), None)
     asked = transcript.asked(stored(sent)) if sent else None
@@ -97,6 +101,7 @@ def _exchange(
         text=_shown(answer.text) if answer else None,
         tools=tuple(_tools(answer.calls if answer else (), runs)),
         so_far=so_far,
+        unsure=unsure,
     )
 
 

@@ -43,6 +43,7 @@ from sandboxes.base import ExecResult
 from sandboxes.text import clean
 
 T = TypeVar("T")
+_CALL_ID = 200
 provider_of = cache(open_provider)
 """The provider of a model, made once in each process."""
 
@@ -123,7 +124,7 @@ class Talk:
         except Closed as problem:
             said = str(problem)
             reason = self._settled(lambda: pauses.close(self.model.name, said))
-            raise Waits(reason, seconds=pauses.ASK_AGAIN, forever=True) from problem
+            raise Waits(pauses.waits_for(reason), seconds=pauses.ASK_AGAIN, forever=True) from problem
 
     def results(self, number: int) -> tuple[ToolResult, ...] | None:
         return self._errand(lambda: _results(self.pk, number))
@@ -226,11 +227,15 @@ def _nothing() -> None:
 
 
 def _results(conversation: int, number: int) -> tuple[ToolResult, ...] | None:
-    runs = ToolRun.objects.filter(conversation=conversation, number=number)
-    found = tuple(
-        ToolResult(run.call_id, blobs.read(run.result_id).decode(), run.error, run.cut) for run in runs
+    """With the ids of the calls as the model wrote them, which a row may hold cut short."""
+    runs = list(ToolRun.objects.filter(conversation=conversation, number=number))
+    stored = reserving.stored_reply(conversation, number) if runs else None
+    if stored is None:
+        return None
+    return tuple(
+        ToolResult(call.id, blobs.read(run.result_id).decode(), run.error, run.cut)
+        for call, run in zip(stored[1].calls, runs, strict=False)
     )
-    return found or None
 
 
 def _keep_results(
@@ -249,7 +254,7 @@ def _keep_results(
             conversation_id=conversation,
             number=number,
             position=position,
-            call_id=result.id,
+            call_id=clean(result.id)[:_CALL_ID],
             tool=clean(call.name)[:80],
             written=clean(call.written or json.dumps(call.arguments)),
             result_id=kept[position],

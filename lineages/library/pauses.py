@@ -28,7 +28,10 @@ LONGEST = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Why a request may not leave now, and after how many seconds it may: the words of a `Waits`."""
+    """Why a request may not leave now, and after how many seconds it may: the words of a `Waits`.
+
+    `reason` stands behind "waits for": what is missing, a colon, and what is known of it.
+    """
 
     reason: str
     seconds: float
@@ -41,10 +44,15 @@ def hold(model: str, now: datetime) -> Hold | None:
     if pause is None:
         return None
     if pause.until is None:
-        return Hold(pause.reason, ASK_AGAIN, forever=True)
+        return Hold(waits_for(pause.reason), ASK_AGAIN, forever=True)
     if pause.until <= now:
         return None
-    return Hold(pause.reason, (pause.until - now).total_seconds())
+    return Hold(waits_for(pause.reason), (pause.until - now).total_seconds())
+
+
+def waits_for(reason: str) -> str:
+    """As it stands behind "waits for"."""
+    return f"a model: {reason}"
 
 
 def slow_down(model: str, seconds: float, reason: str) -> None:

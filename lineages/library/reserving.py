@@ -21,6 +21,8 @@ from sandboxes.text import clean
 
 REPLIES = {Stop.REFUSAL: "refused", Stop.LENGTH: "cut_off"}
 REPLIED = (AgentCall.ANSWERED, *REPLIES.values())
+MOST_TOKENS = 10**9
+"""Of one request. What is said to be more is not believed: its tokens and its cost are unknown."""
 _CENTS = Decimal("0.000001")
 _WORD, _PRICED_BY = 120, 60
 
@@ -116,8 +118,9 @@ def lock() -> datetime:
 
 def settle(call: AgentCall, spec: ModelSpec, reply: Reply) -> None:
     """Store what came back and what it cost, as far as that is known; safe to do whoever holds the lease."""
-    usage = reply.usage
+    usage = _believed(reply.usage)
     priced = prices.price(spec, usage, reply.served, call.started_at)
+    by = priced.by if usage == reply.usage else "the server's token counts cannot be right"
     _store(
         call,
         outcome=REPLIES.get(reply.stop, AgentCall.ANSWERED),
@@ -126,7 +129,7 @@ def settle(call: AgentCall, spec: ModelSpec, reply: Reply) -> None:
         request_id=clean(reply.request_id)[:_WORD],
         received_body=blobs.keep_one(replies.packed(reply)),
         cost=_rounded(priced.cost),
-        priced_by=priced.by[:_PRICED_BY],
+        priced_by=by[:_PRICED_BY],
         billed=True,
         seconds=reply.seconds,
         **_tokens(usage),
@@ -175,10 +178,21 @@ def _limited(request: Request, now: datetime) -> Hold | None:
     asked = AgentCall.objects.filter(author=spec.name, conversation__isnull=False)
     minute = asked.filter(started_at__gt=now - timedelta(seconds=limits.MINUTE)).order_by("started_at")
     used = minute.values_list("started_at", Coalesce("tokens", "reserved_tokens", 0))
+    # A conversation has one request at a time: one of its own that is still `sent` lost its worker.
+    others = asked.exclude(conversation=request.conversation)
     open_since = Q(outcome=AgentCall.SENT, started_at__gt=now - timedelta(seconds=spec.timeout_seconds))
     recent = [((now - at).total_seconds(), tokens) for at, tokens in used]
-    seconds = limits.wait(spec, request.tokens, recent, asked.filter(open_since).count())
-    return Hold(f"{spec.name} has as many requests or tokens as it is allowed", seconds) if seconds else None
+    seconds = limits.wait(spec, request.tokens, recent, others.filter(open_since).count())
+    reason = f"its turn: {spec.name} has as many requests or tokens as it is allowed"
+    return Hold(reason, seconds) if seconds else None
+
+
+def _believed(usage: Usage | None) -> Usage | None:
+    """None for more tokens than a request can use: a server may say any number."""
+    if usage is None:
+        return None
+    counts = (usage.input + usage.output, usage.cached, usage.cache_written, usage.thinking or 0)
+    return usage if max(counts) <= MOST_TOKENS else None
 
 
 def _tokens(usage: Usage | None) -> dict[str, int | None]:

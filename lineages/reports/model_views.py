@@ -107,6 +107,7 @@ def _show(request: HttpRequest, *, status: int = 200, **said: Any) -> HttpRespon
     context = {
         "models": [each for each in known if each.spec],
         "gone": [each for each in known if not each.spec],
+        "budgets": _budgets(),
         "teams": [_playing(name, book) for name in book.teams],
         **said,
     }
@@ -134,6 +135,15 @@ def _sums(calls: QuerySet[AgentCall]) -> Mapping[str, Money]:
     asked = calls.exclude(UNPRICED & ~Q(provider=MANUAL)).order_by()
     rows = asked.annotate(key=Coalesce("conversation__model", "author")).values("key").annotate(**SUMS)
     return {row["key"]: money_of(row) for row in rows}
+
+
+def _budgets() -> list[tuple[str, str, Decimal | None]]:
+    """Each as its setting, what it bounds, and US dollars; None bounds nothing."""
+    return [
+        ("ENVEVO_BUDGET_EVOLUTION", "an evolution", settings.BUDGET_EVOLUTION),
+        ("ENVEVO_BUDGET_LINEAGE", "a lineage", settings.BUDGET_LINEAGE),
+        ("ENVEVO_BUDGET_DAY", "a day", settings.BUDGET_DAY),
+    ]
 
 
 def _playing(name: str, book: Book) -> Playing:

@@ -7,7 +7,7 @@ that a mistake stands beside the field; anything else is checked by whoever aske
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,10 +161,8 @@ class SchemaForm(AnswerForm):
         return Part(name, title, tuple(rows), repeated=True)
 
     def _rows(self, name: str) -> int:
-        """As many as were sent, or some to begin with."""
-        start = self.add_prefix(f"{name}-")
-        sent = {key.removeprefix(start).split("-")[0] for key in self.data if key.startswith(start)}
-        return max([ROWS, *(int(at) + 1 for at in sent if at.isdecimal() and len(at) < 3)])
+        """As many as were sent, or those of the answer before with some to spare, or some to begin with."""
+        return max(ROWS, _rows_in(self.data, self.add_prefix(name)), _rows_in(self.initial, name, spare=2))
 
     def _filled(self, part: Part) -> list[tuple[str, ...]]:
         return [row for row in part.rows if not all(_blank(self.cleaned_data.get(name)) for name in row)]
@@ -250,6 +248,13 @@ def _field(name: str, spec: Mapping[str, Json], *, needed: bool) -> forms.Field:
         rows = 16 if name in _WHOLE_FILE else 1 if name in _ONE_LINE else 3
         return Text(rows=rows, **said)
     return forms.JSONField(required=needed, **said)
+
+
+def _rows_in(names: Iterable[str], part: str, *, spare: int = 0) -> int:
+    """How many rows of that part the names of fields are of; more than a form may have are not believed."""
+    start = f"{part}-"
+    found = {name.removeprefix(start).split("-")[0] for name in names if name.startswith(start)}
+    return max((int(at) + 1 + spare for at in found if at.isdecimal() and len(at) < 3), default=0)
 
 
 def _blank(value: object) -> bool:

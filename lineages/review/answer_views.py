@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from lineages.library.calls import AgentCall
 from lineages.library.conversation_views import exchanges
 from lineages.lifecycle import Stale
 from lineages.pages import nothing_new, page, page_number, person, require, stamp, uncached, unchanged
+from lineages.review.answer_again import in_fields, last_answer
 from lineages.review.answer_forms import (
     AnswerForm,
     JsonForm,
@@ -163,10 +164,7 @@ def _offers(call: AgentCall, asked: Mapping[str, Json], data: Any = None) -> Ite
 
     schema = asked["schema"]
     if schema:
-        rubric = _rubric(call, schema["name"], asked)
-        form = RubricForm(rubric, bound(FIELDS)) if rubric else SchemaForm(schema["form"], bound(FIELDS))
-        yield Offer(FIELDS, schema["name"].replace("_", " "), schema["form"].get("description", ""), form)
-        yield Offer(JSON, "As JSON", "The whole answer at once.", JsonForm(bound(JSON), prefix=JSON))
+        yield from _whole_answers(call, asked, bound)
         return
     for tool in asked["tools"]:
         key = f"{TOOL}{tool['name']}"
@@ -174,6 +172,23 @@ def _offers(call: AgentCall, asked: Mapping[str, Json], data: Any = None) -> Ite
         yield Offer(key, tool["name"], tool["description"], form, tool=tool["name"])
     about = "Without calling a tool." if asked["tools"] else ""
     yield Offer(WORDS, "Say something", about, WordsForm(bound(WORDS), prefix=WORDS))
+
+
+def _whole_answers(
+    call: AgentCall, asked: Mapping[str, Json], bound: Callable[[str], Any]
+) -> Iterator[Offer]:
+    """By fields and as JSON; both begin with the answer that was not taken, where there was one."""
+    schema, before = asked["schema"], last_answer(call)
+    rubric, begun = _rubric(call, schema["name"], asked), in_fields(before)
+    form = (
+        RubricForm(rubric, bound(FIELDS), initial=begun)
+        if rubric
+        else SchemaForm(schema["form"], bound(FIELDS), initial=begun)
+    )
+    yield Offer(FIELDS, schema["name"].replace("_", " "), schema["form"].get("description", ""), form)
+    text = {"answer": json.dumps(before, indent=2, ensure_ascii=False)} if before else {}
+    whole = JsonForm(bound(JSON), prefix=JSON, initial=text)
+    yield Offer(JSON, "As JSON", "The whole answer at once.", whole)
 
 
 def _rubric(call: AgentCall, name: str, asked: Mapping[str, Json]) -> Rubric | None:

@@ -153,6 +153,12 @@ def test_after_two_repairs_it_is_not_usable_and_names_the_last_fault() -> None:
     assert len(provider.questions) == 3
 
 
+def test_a_cut_answer_and_all_repairs_are_four_requests_and_no_more() -> None:
+    trouble, provider, _ = ended(said("no"), cut(TEXT), said("no"), said("no"), said(TEXT))
+    assert isinstance(trouble, NotUsable)
+    assert len(provider.questions) == 4
+
+
 def test_what_the_check_complains_of_is_repaired_too() -> None:
     provider = Scripted([said(json.dumps({**GOOD, "title": "wrong"})), said(TEXT)])
     plan = ask(provider, check=lambda plan: ["the title is wrong"] if plan.title == "wrong" else [])

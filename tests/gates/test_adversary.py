@@ -12,6 +12,7 @@ import pytest
 from django.conf import settings
 
 from agents.authors import author
+from agents.line import Refused
 from agents.plan import Binding, Effort, Judgement, PlanDraft
 from agents.probes import Probe, probes
 from agents.roles import Attack
@@ -355,6 +356,19 @@ def test_an_attack_that_a_role_finds_fails_the_attacker_gate(bubblewrap: Backend
     assert outcome.result is Result.FAILED
     assert "a reward among the artifacts got the reward 1" in outcome.summary
     assert attacker.check(replace(asked, adversary=Attacker())).result is Result.PASSED
+
+
+def test_a_model_that_refuses_to_attack_is_said_and_is_in_nobodys_way(bubblewrap: Backend) -> None:
+    class Refusing:
+        def attack(self, task: Task) -> tuple[Attack, ...]:
+            raise Refused("the model refused: I will not attack it")
+
+    outcome = attacker.check(subject(words(), bubblewrap, adversary=Refusing()))
+
+    assert attacker.GATE.accepts(outcome.result) and outcome.result is Result.NOT_RUN
+    assert outcome.summary == (
+        "No attack was tried, since the model gave none: the model refused: I will not attack it"
+    )
 
 
 def test_a_script_of_a_role_that_holds_a_nul_breaks_nothing(bubblewrap: Backend) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from agents.line import ModelTrouble, OutOfBounds, Refused
 from agents.roles import FailureVerdict, SolverRoom
 from lineages.gates import another_solution
 from lineages.gates.base import Outcome, Result
@@ -77,3 +80,29 @@ def test_a_task_that_is_blamed_with_a_quote_fails_the_gate_with_the_reason() -> 
     assert outcome.result is Result.FAILED
     assert "The test wants a capital letter" in outcome.summary
     assert "Write the word ready" in outcome.summary
+
+
+class Troubled:
+    """A model that comes to nothing in either role."""
+
+    def __init__(self, trouble: ModelTrouble) -> None:
+        self.trouble = trouble
+
+    def solve(self, task: Task, room: SolverRoom) -> str:
+        raise self.trouble
+
+    def explain(self, task: Task, tries: tuple[str, ...]) -> FailureVerdict:
+        raise self.trouble
+
+
+@pytest.mark.parametrize("trouble", [OutOfBounds("no end after 60 requests"), Refused("the model refused")])
+def test_a_model_that_comes_to_nothing_says_nothing_of_the_task_and_is_in_nobodys_way(
+    trouble: ModelTrouble,
+) -> None:
+    gave_up = another_solution.check(subject(solver=Troubled(trouble), failure_judge=Judge("broken", "x")))
+    unjudged = another_solution.check(subject(solver=Shell("true"), failure_judge=Troubled(trouble)))
+
+    assert {gave_up.result, unjudged.result} == {Result.NOT_RUN}
+    assert gave_up.summary == f"The solver gave up, which says nothing of the task: {trouble}"
+    assert unjudged.summary == f"The solver did not solve the task, and nobody judged why: {trouble}"
+    assert unjudged.commands and unjudged.reward == 0

@@ -35,10 +35,11 @@ from agents.providers.errors import NotTaken, ServerBroke
 from agents.providers.opening import open_provider
 from lineages.desk import attended, beating
 from lineages.growth.models import Evolution
-from lineages.library import blobs, budgets, by_hand, pauses, reserving, retrying
+from lineages.library import asked, blobs, budgets, by_hand, pauses, reserving, retrying
 from lineages.library.calls import AgentCall, CommandRun, ModelPause, ToolRun
 from lineages.library.calls import Conversation as ConversationRow
 from lineages.library.ledger import Directly, LedgerLine, Scope, provider_of
+from lineages.library.models import Audit
 from lineages.library.pauses import Hold
 from lineages.library.reserving import Request
 from lineages.lifecycle import LeaseLost, Stale, cancel, claim
@@ -264,6 +265,28 @@ def test_an_answer_without_usage_has_an_unknown_price_and_not_none(
     call = AgentCall.objects.get()
     assert (call.outcome, call.cost, call.tokens, call.billed) == ("answered", None, None, True)
     assert list(budgets.unknown_costs()) == [call]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 10**30, "completion_tokens": 5},
+        {"prompt_tokens": 2**31, "completion_tokens": 5},
+        {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 10**12}},
+    ],
+)
+@pytest.mark.lifecycle
+def test_more_tokens_than_a_request_can_use_are_not_believed_and_the_answer_is_kept(
+    usage: dict[str, Any], server: Server, spec: ModelSpec, evolution: Evolution
+) -> None:
+    server.will(200, json.dumps({**json.loads(said()), "usage": usage}).encode())
+
+    first, again = (talk(line(evolution, spec)).ask(0, QUESTION) for _ in range(2))
+
+    assert first == again and len(server.asked) == 1
+    call = AgentCall.objects.get()
+    assert (call.outcome, call.cost, call.tokens, call.billed) == ("answered", None, None, True)
+    assert call.priced_by == "the server's token counts cannot be right"
 
 
 @pytest.mark.parametrize(
@@ -526,10 +549,41 @@ def test_where_a_budget_binds_a_model_of_unknown_price_is_not_asked(
     assert AgentCall.objects.get().cost is None
 
     settings.BUDGET_DAY = Decimal(100)
-    with pytest.raises(Waits, match=r"price of small, .*write models\.small\.price") as waits:
+    with pytest.raises(
+        Waits, match=r"a price: nobody knows that of small, .*write models\.small\.price"
+    ) as waits:
         talk(line(evolution, unpriced)).ask(1, QUESTION)
 
     assert waits.value.forever and len(server.asked) == 1
+
+    settings.BUDGET_DAY = Decimal("0.000001")
+    with pytest.raises(Waits, match=r"are spent \(not in it: requests whose cost nobody knows, 1\)"):
+        talk(line(evolution, spec)).ask(1, QUESTION)
+
+
+def test_a_budget_of_nothing_lets_only_models_leave_that_cost_nothing(
+    server: Server, spec: ModelSpec, evolution: Evolution, settings: Any
+) -> None:
+    settings.BUDGET_EVOLUTION = settings.BUDGET_LINEAGE = settings.BUDGET_DAY = Decimal(0)
+    with pytest.raises(Waits, match="0.0000 of 0 US dollars for this evolution are spent") as waits:
+        talk(line(evolution, spec)).ask(0, QUESTION)
+    assert waits.value.forever and not server.asked
+
+    free = spec.model_copy(update={"price": Price(input=Decimal(0), output=Decimal(0))})
+    assert talk(line(evolution, free)).ask(0, QUESTION).text == "Ordered parts."
+    assert AgentCall.objects.get().cost == 0
+
+
+def test_a_day_begins_at_midnight_where_the_installation_is(settings: Any) -> None:
+    settings.TIME_ZONE = "Pacific/Kiritimati"
+    now = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)  # there 23:30 of the same day
+
+    assert budgets._midnight(now) == datetime(2026, 2, 28, 10, 0, tzinfo=UTC)
+    assert (budgets._midnight(now, days=1) - now).total_seconds() == 1800
+    settings.TIME_ZONE = "Europe/Berlin"
+    spring = datetime(2026, 3, 29, 12, 0, tzinfo=UTC)  # a day of 23 hours
+    day = budgets._midnight(spring, days=1).astimezone(UTC) - budgets._midnight(spring).astimezone(UTC)
+    assert day == timedelta(hours=23)
 
 
 @pytest.mark.lifecycle
@@ -574,6 +628,48 @@ def test_no_more_requests_than_allowed_are_under_way(
 
     assert all(isinstance(each, Reply) for each in answers) and len(server.asked) == 3
     assert most[0] == 1
+
+
+@pytest.mark.lifecycle
+def test_a_request_that_lost_its_worker_is_made_again_at_once_and_holds_others_for_its_time_limit(
+    server: Server, spec: ModelSpec, evolution: Evolution
+) -> None:
+    one = spec.model_copy(update={"at_once": 1, "patience_seconds": 0})
+    with pytest.raises(RuntimeError):
+        talk(line(evolution, one, Breaks)).ask(0, QUESTION)
+
+    with pytest.raises(Waits, match="as many requests"):
+        talk(line(evolution, one), subject="round 1").ask(0, QUESTION)
+    assert talk(line(evolution, one)).ask(0, QUESTION).text == "Ordered parts."
+
+    AgentCall.objects.filter(outcome="sent").update(started_at=Now() - timedelta(seconds=601))
+    assert talk(line(evolution, one), subject="round 1").ask(0, QUESTION).text == "Ordered parts."
+
+
+@pytest.mark.lifecycle
+@beside
+@pytest.mark.timeout(30)
+def test_who_waits_for_a_server_learns_soon_that_its_lease_is_lost(
+    server: Server, spec: ModelSpec, evolution: Evolution, settings: Any
+) -> None:
+    settings.LEASE_BEAT_SECONDS = 0.05
+    server.will(429, retry_after="90")
+
+    def cancelled() -> None:
+        cancel(Evolution.objects.get(pk=evolution.pk), Evolution.Status.CANCELLED, reason="enough")
+        connection.close()
+
+    server.meanwhile = cancelled
+
+    with pytest.raises(LeaseLost):
+        under_a_lease(
+            evolution,
+            spec.model_copy(update={"patience_seconds": 100}),
+            lambda over: talk(over).ask(0, QUESTION),
+        )
+
+    assert AgentCall.objects.get().outcome == "overloaded" and len(server.asked) == 1
+    assert ModelPause.objects.exists(), "the others leave it alone all the same"
 
 
 @pytest.mark.lifecycle
@@ -628,6 +724,22 @@ def test_results_of_tools_are_kept_once_with_their_commands_and_given_back(
     following = replace(question, turns=(*question.turns, reply.turn, Results(results)))
     assert asked.ask(1, following).text == "Ordered parts."
     assert [message["role"] for message in server.asked[1]["messages"]][-2:] == ["assistant", "tool"]
+
+
+@pytest.mark.lifecycle
+def test_a_call_with_a_very_long_id_gets_its_result_back_under_that_id(
+    server: Server, spec: ModelSpec, evolution: Evolution
+) -> None:
+    name = "c\0" + "-" * 400
+    server.will(200, said("", finish="tool_calls", tool_calls=[{**CALLS[0], "id": name}]))
+    question = replace(QUESTION, tools=(SEARCH,))
+    asked = talk(line(evolution, spec), question)
+    (call,) = asked.ask(0, question).calls
+
+    asked.keep_results(0, [ToolResult(call.id, "found")])
+
+    assert asked.results(0) == (ToolResult(call.id, "found"),) and len(call.id) > 400
+    assert len(ToolRun.objects.get().call_id) == 200
 
 
 def test_results_for_calls_that_nobody_made_are_refused(
@@ -745,9 +857,64 @@ def test_a_person_calls_tools_too(evolution: Evolution, spec: ModelSpec) -> None
         asked.ask(1, replace(question, turns=(*question.turns, reply.turn, Results((ToolResult("c", ""),)))))
 
 
+def test_a_question_that_was_answered_a_moment_ago_is_not_put_again(
+    evolution: Evolution, spec: ModelSpec
+) -> None:
+    asked = talk(line(evolution, spec), model=MANUAL)
+    with pytest.raises(Waits):
+        asked.ask(0, QUESTION)
+    (call,) = by_hand.waiting()
+    by_hand.answer(call, user=factories.user(), text="Ordered parts.")
+
+    by_hand.put(Request(call.conversation_id, 0, "proposer", asked.model, scope(evolution), b"{}", 0, None))
+
+    assert AgentCall.objects.get() == call and asked.ask(0, QUESTION).text == "Ordered parts."
+
+
+def test_an_answer_that_is_nested_without_end_is_refused_with_a_sentence(
+    evolution: Evolution, spec: ModelSpec
+) -> None:
+    question = replace(QUESTION, schema=Schema("plan_review", {"type": "object"}))
+    with pytest.raises(Waits):
+        talk(line(evolution, spec), question, model=MANUAL).ask(0, question)
+
+    with pytest.raises(by_hand.NotAnAnswer, match="the answer is nested too deeply"):
+        by_hand.answer(by_hand.waiting().get(), user=factories.user(), text='{"a": ' + "[" * 100_000)
+
+
+def test_a_question_of_an_audit_that_ended_waits_for_nobody(evolution: Evolution, spec: ModelSpec) -> None:
+    audit = factories.audit(evolution.parent.snapshot, status="queued")
+    over = line(evolution, spec)
+    with pytest.raises(Waits):
+        talk(replace(over, scope=Scope("team", "d" * 64, audit=audit.pk)), model=MANUAL).ask(0, QUESTION)
+    assert by_hand.waiting().exists()
+
+    Audit.objects.update(status="abandoned")
+
+    assert not by_hand.waiting().exists()
+
+
 def test_a_question_of_an_attempt_that_ended_waits_for_nobody(evolution: Evolution, spec: ModelSpec) -> None:
     with pytest.raises(Waits):
         talk(line(evolution, spec), model=MANUAL).ask(0, QUESTION)
     evolution.attempts.update(outcome="abandoned")
 
     assert not by_hand.waiting().exists()
+
+
+def test_a_conversation_is_one_line_of_which_one_row_is_read_however_many_requests_it_has(
+    evolution: Evolution, django_assert_num_queries: Any
+) -> None:
+    attempt = evolution.attempts.get()
+    one = factories.conversation(attempt)
+    first, *_ = (factories.model_call(one, seconds=2.0) for _ in range(3))
+    alone = factories.call(attempt, seconds=0.5)
+    twice = AgentCall.objects.filter(attempt=attempt) | AgentCall.objects.filter(conversation=one)
+    every = AgentCall.objects.filter(pk__in=[*twice.values_list("pk", flat=True)])
+
+    with django_assert_num_queries(2):
+        talk_line, other = asked.lines(every)
+        assert talk_line.conversation == one and talk_line.author == "opus"
+
+    assert (talk_line.first, talk_line.seconds, talk_line.money.requests) == (first, 6.0, 3)
+    assert (other.first, other.seconds, other.money) == (alone, 0.5, None)

@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings as conf
 from django.db import connection
 from django.db.models.functions import Now
 
 from agents.authors import author
 from agents.line import Waits
+from agents.models import book_of
 from agents.plan import Judgement, PlanDraft
 from agents.roles import Brief
+from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
 from agents.scripted import ACCEPT, Script, insert_one
+from lineages import casting
 from lineages.desk import Gone
 from lineages.gates import all_gates
 from lineages.gates.base import Outcome, Result, Subject
-from lineages.growth import loops
+from lineages.growth import evolving, loops
+from lineages.growth.evolving import RecipeSettings
 from lineages.growth.models import Evolution
 from lineages.growth.nudge import wake, wake_waiting
 from lineages.growth.subjects import of_environment
-from lineages.library import audits
+from lineages.library import audits, by_hand, importing
 from lineages.library.calls import AgentCall
 from lineages.library.models import Audit, Environment
+from lineages.library.sources import Source
 from lineages.lifecycle import LeaseLost
+from sandboxes.intake import read_folder
+from tests import factories
 from tests.lineages.conftest import begin, grow
-from tests.lineages.test_decisions import vouch_for_seed
+from tests.lineages.test_decisions import vouch, vouch_for_seed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.lifecycle]
 
 LONG = Waits("an answer by a person", seconds=300, forever=True)
+SEEDS = conf.SEEDS
+NOTHING = json.dumps({"observed": [], "edits": [], "summary": "", "rationale": "", "nothing": "No idea."})
 Answers = Callable[[Subject], Outcome]
 
 
@@ -171,3 +183,98 @@ def test_an_evolution_that_waits_in_its_parents_audit_asks_the_judge_only_when_i
     Evolution.objects.update(retry_at=Now() - timedelta(seconds=1))
     assert grow(evolution).status == "accepted"
     assert len(times) == 3, "again for the seed, and once for the child"
+
+
+def test_a_model_that_is_gone_from_the_book_fails_its_evolutions_with_its_name_until_it_is_back(
+    seed: Environment, settings: Any
+) -> None:
+    settings.FAULT_BACKOFF_SECONDS = 0
+    settings.UNTRUSTED_IN_BUBBLEWRAP = True
+    with_ada = book_of('[models.ada]\nprovider = "manual"\n', lambda _: None)
+    settings.MODELS = with_ada
+    evolution = begin(seed, author="ada")
+
+    settings.MODELS = book_of("", lambda _: None)
+    gone = grow(evolution)
+    assert (gone.status, gone.failed_in) == ("failed", "drafting")
+    assert "there is no model called 'ada'; there is: manual" in gone.fault
+    assert casting.warnings(gone.recipe.cast) == (
+        "a model of this recipe is gone: there is no model called 'ada'; there is: manual",
+    )
+
+    settings.MODELS = with_ada
+    evolving.move_back(gone, by=None)
+    asked_of_ada = grow(gone)
+    assert asked_of_ada.waiting_for == "an answer by a person"
+    assert by_hand.waiting().get().role == "rubric_verifier"
+
+
+def test_a_recipe_without_a_model_has_the_digest_that_it_had_before_there_were_models() -> None:
+    recipe = RecipeSettings(effort="low", directions=("length", "skill"), seed=7).recipe()
+
+    known = {
+        "approval": "auto",
+        "author": "offline",
+        "directions": "length,skill",
+        "effort": "low",
+        "environment_rubric": ENVIRONMENT_RUBRIC.version,
+        "plan_rounds": 3,
+        "plan_rubric": PLAN_RUBRIC.version,
+        "profile": "standard",
+        "repairs": 3,
+        "seed": 7,
+    }
+    assert recipe.digest == hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+    assert recipe.cast == ""
+
+
+def test_no_judge_is_asked_where_what_the_author_makes_may_not_run(seed: Environment, settings: Any) -> None:
+    settings.FAULT_RETRIES = 0
+    settings.UNTRUSTED_IN_BUBBLEWRAP = False
+    refused = grow(begin(seed, author="manual"))
+
+    assert refused.status == "failed"
+    assert refused.fault == (
+        "MachineFault: What manual made is not trusted in bubblewrap. "
+        "Start a Docker engine, or set ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true."
+    )
+    assert not by_hand.waiting().exists() and not Audit.objects.exists()
+
+
+def test_an_evolution_that_waits_for_a_person_and_is_cancelled_asks_nobody_any_more(
+    settings: Any,
+) -> None:
+    settings.UNTRUSTED_IN_BUBBLEWRAP = True
+    seed = vouched("build-repair", "manual")
+    evolution = grow(begin(seed, author="manual"))
+    (question,) = by_hand.waiting()
+    assert (evolution.waiting_for, question.role) == ("an answer by a person", "proposer")
+
+    evolving.cancel(evolution, by=None)
+    assert not by_hand.waiting().exists()
+
+    by_hand.answer(question, user=factories.user(), text=NOTHING)
+    wake(evolution)
+    assert loops.advance(evolution.pk) == []
+    assert evolution.attempts.get().outcome == "abandoned" and not evolution.attempts.get().plans.exists()
+
+
+def vouched(name: str, by: str) -> Environment:
+    """A shipped seed that this author's judge has accepted."""
+    folder = Source(SEEDS / name, name, lambda: read_folder(SEEDS / name))
+    (planted,) = importing.take_in([folder])
+    assert isinstance(planted, importing.Imported)
+    snapshot = planted.environment.snapshot
+    vouch(snapshot, audits.subject_of(snapshot, casting.named(by), ENVIRONMENT_RUBRIC))
+    return planted.environment
+
+
+def test_a_long_reason_is_cut_and_says_so(seed: Environment, script: Script) -> None:
+    def propose(brief: Brief) -> PlanDraft:
+        raise Waits(f"a model: {'no ' * 200}", seconds=300, forever=True)
+
+    script.propose = propose
+    vouch_for_seed(seed)
+    reason = grow(begin(seed)).waiting_for
+
+    assert len(reason) == loops.LONGEST_REASON and reason.startswith("a model: no ") and reason.endswith("…")

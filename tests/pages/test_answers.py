@@ -13,7 +13,7 @@ from django.utils import timezone
 from agents.modelled.forms import Proposal, RubricAnswer
 from agents.providers.base import Question, Said, ToolCall
 from agents.rubrics import PLAN_RUBRIC
-from lineages.library import blobs, replies
+from lineages.library import blobs, by_hand, replies
 from lineages.library.calls import AgentCall
 from tests import factories, talks
 from tests.pages.conftest import _signed_in
@@ -271,3 +271,62 @@ def test_the_list_shows_the_next_question_by_itself(rita: Client, htmx: Client) 
     response = htmx.get("/answers/", {"seen": stamp})
     assert f'href="/calls/{call.pk}/answer/"' in response.content.decode()
     assert "<html" not in response.content.decode()
+
+
+def asked_again(question: Question, answer: str, role: str) -> AgentCall:
+    """The second request of a conversation whose first was answered so."""
+    call = talks.asked(question, role=role, number=1)
+    talks.request(
+        call.attempt, "0", "manual", conversation=call.conversation, provider="manual", role=role,
+        sent_body_id=talks.kept(question), received_body_id=talks.packed(answer, []),
+    )  # fmt: skip
+    return call
+
+
+def test_a_plan_that_was_not_taken_is_there_to_be_mended(rita: Client) -> None:
+    edits = [{"kind": "insert", "tool": "sha512sum"}] * 6
+    call = asked_again(talks.proposal_question(), json.dumps({"edits": edits, "summary": "Sums"}), "proposer")
+
+    page = rita.get(f"/calls/{call.pk}/answer/").content.decode()
+
+    assert page.count('value="sha512sum"') == 6 and 'name="edits-7-tool"' in page
+    assert ">\nSums</textarea>" in page and "&quot;summary&quot;: &quot;Sums&quot;" in page
+
+
+def test_verdicts_that_were_not_taken_are_there_to_be_mended(rita: Client) -> None:
+    verdict = {"criterion": "harder", "verdict": "fail", "explanation": "It is not.", "quote": "nowhere"}
+    call = asked_again(talks.review_question(), json.dumps({"verdicts": [verdict]}), "plan_reviewer")
+
+    page = rita.get(f"/calls/{call.pk}/answer/").content.decode()
+
+    assert ">\nIt is not.</textarea>" in page and ">\nnowhere</textarea>" in page
+    assert page.count("checked") == 1
+
+
+@pytest.mark.parametrize("answer", ["not JSON", "[1]", '{"edits": [1, {"kind": 2}], "summary": null}'])
+def test_an_answer_that_fits_no_field_leaves_the_form_usable(rita: Client, answer: str) -> None:
+    call = asked_again(talks.proposal_question(), answer, "proposer")
+
+    assert rita.get(f"/calls/{call.pk}/answer/").status_code == 200
+
+
+def test_an_evolution_that_waits_for_a_person_leads_to_the_questions(rita: Client) -> None:
+    evolution = factories.evolution(status="drafting", waiting_for=by_hand.WAITS_FOR_A_PERSON)
+
+    page = rita.get(f"/evolutions/{evolution.pk}/").content.decode()
+
+    assert '<a id="questions" href="/answers/">' in page
+    assert "look whether one runs" not in page
+
+
+def test_the_newest_question_is_open_and_what_was_asked_before_it_is_folded(rita: Client) -> None:
+    question = talks.review_question()
+    first = talks.asked(question, role="plan_reviewer")
+    fresh = rita.get(f"/calls/{first.pk}/answer/").content.decode()
+    call = asked_again(question, '{"verdicts": []}', "plan_reviewer")
+
+    page = rita.get(f"/calls/{call.pk}/answer/").content.decode()
+
+    before, _, now = page.partition("Request 2")
+    assert '<details class="said-by">' not in fresh
+    assert '<details class="said-by">' in before and '<details class="said-by">' not in now

@@ -202,3 +202,16 @@ def test_reasoning_shows_as_far_as_the_api_shows_it(content: Any, thought: str) 
 def test_a_conversation_that_has_asked_nothing_says_so(web: Client, attempt: Attempt) -> None:
     made: Conversation = talks.talk(of=attempt)
     assert "Nothing has been asked yet." in web.get(f"/conversations/{made.pk}/").content.decode()
+
+
+def test_a_sum_with_an_unknown_cost_in_it_is_never_called_whole(web: Client, attempt: Attempt) -> None:
+    conversation = talks.talk(of=attempt)
+    for number, cost in enumerate((None, "0.5", "0.25")):
+        talks.request(
+            attempt, cost, conversation=conversation, number=number, billed=None if not cost else True
+        )
+
+    page = web.get(f"/conversations/{conversation.pk}/").content.decode()
+
+    assert "cost unknown so far" in page and "≥ $0.5000 so far" in page and "≥ $0.7500 so far" in page
+    assert "$0.00 so far" not in page

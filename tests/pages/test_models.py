@@ -147,3 +147,14 @@ def test_the_number_of_queries_does_not_grow_with_models_and_calls(
         talks.request(factories.attempt(factories.evolution()), "0.1", f"model-{number}")
     with django_assert_max_num_queries(10):
         web.get("/models/")
+
+
+def test_the_budgets_are_said_and_what_is_not_bound_too(web: Client, settings: Any) -> None:
+    settings.BUDGET_EVOLUTION, settings.BUDGET_LINEAGE, settings.BUDGET_DAY = Decimal(5), None, Decimal(0)
+
+    said = " ".join(
+        web.get("/models/").content.decode().partition('id="budgets"')[2].partition("</p>")[0].split()
+    )
+
+    assert "<strong>$5.00</strong> for an evolution (<code>ENVEVO_BUDGET_EVOLUTION</code>)" in said
+    assert "no bound for a lineage" in said and "<strong>$0.00</strong> for a day" in said

@@ -9,7 +9,7 @@ from lineages.growth.evolving import abandon_attempts
 from lineages.growth.models import Attempt, Evolution, Plan
 from lineages.growth.subjects import of_environment
 from lineages.growth.work import Answered, Fault, Work, close
-from lineages.library import audits, rubrics
+from lineages.library import audits, machine, rubrics
 from lineages.library.models import Audit
 
 
@@ -45,6 +45,7 @@ def _parent_accepted(work: Work) -> bool:
     profile = work.recipe.profile
     if audits.current(parent.snapshot, subject, profile_name=profile):
         return True
+    machine.backend_for([work.author])  # no judge is paid where the author's work may not run anyway
     audit = audits.open_audit(parent.snapshot, subject, profile=profile, regrade=True)
     audits.run(audit, subject, work.lease, scope=work.scope())
     audit.refresh_from_db()

@@ -175,7 +175,7 @@ def test_a_large_task_is_shown_in_part_and_what_is_left_out_is_said() -> None:
     assert "characters were left out here" in model.asked
     assert "Not shown for want of room" in model.asked
     assert "environment/blob.bin 27000" in model.asked
-    assert "Not shown: 1 files that are links, no text" in model.asked
+    assert "Not shown, 1 in all: links, files that are no text" in model.asked
     assert "tests/test.sh" in model.asked.split("all files, with their sizes")[0]
 
 
@@ -200,7 +200,7 @@ def test_earlier_plans_share_a_room_and_keep_their_verdicts() -> None:
     history = tuple((long, None) for _ in range(60))
     text = show_history(history)
     assert len(text) < 80_000
-    assert text.count("It was sent back before it was judged.") == 60
+    assert text.count(")\nIt was sent back before it was judged.\n") == 60
 
 
 def test_no_line_of_a_rationale_passes_for_an_edit_of_the_plan() -> None:

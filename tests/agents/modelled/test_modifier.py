@@ -166,6 +166,7 @@ WRONG = {
     "all programs as artifact": (submit(bound(), artifacts=["/usr"]), "among the programs"),
     "one program as artifact": (submit(bound(), artifacts=["/usr/local/bin/awk"]), "among the programs"),
     "settings of the loader": (submit(bound(), artifacts=["/etc"]), "among the programs"),
+    "an artifact of two lines": (submit(bound(), artifacts=["/app/x\u2028y"]), "no absolute path"),
     "nothing at all": (submit(), "say in `notes` why"),
 }
 
@@ -202,11 +203,14 @@ REFUSED = {
     f"{STEPS}/count": "two digits",
     f"{UNITS}/deep/01-x": "two digits",
     f"{UNITS}/00-a": "the parent's own test",
+    f"{STEPS}/\u0664\u0669-x": "two digits",
     f"{UNITS}/01-more_test.py": "loaded into them",
     "tests/conftest.py": "below tests/truth/",
     "tests/.dockerignore": "below tests/truth/",
     "tests/truth/conftest.py": "loaded into them",
     f"{OVERLAY}/tests": "nothing of the tests",
+    f"{OVERLAY}/usr/bin/wc": "programs of the image",
+    f"{OVERLAY}/usr/local/bin/wc": "programs of the image",
     "../outside": "..",
 }
 
@@ -247,6 +251,8 @@ FORGING = {
     "the reward": "echo 1 > /logs/verifier/reward.txt\n",
     "by a folder of its own": "cd /logs && echo 1 > verifier/reward.txt\n",
     "and ends the runner": "kill -9 $PPID\n",
+    "by the runner's number": "kill -9 $(cut -d' ' -f4 /proc/$$/stat)\n",
+    "the runner": "echo 'exit 0' > /tests/test.sh\n",
 }
 
 

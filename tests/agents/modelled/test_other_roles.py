@@ -47,6 +47,8 @@ def test_a_solver_sees_the_instruction_and_what_its_commands_print_and_hands_a_s
     assert room.commands == ["ls /app/data"]
     assert "orders.csv" in playing.provider.last_words()
     assert "Sum the third column" in playing.asked
+    assert "instruction.md (this is what you are asked to do)" in playing.asked
+    assert "nothing in it is an instruction" not in playing.asked
     assert "awk -F," not in playing.asked
     assert [tool.name for tool in playing.provider.questions[0].tools] == ["shell", "submit_solution"]
 

@@ -199,6 +199,7 @@ def test_the_prompt_names_pairs_direction_wishes_and_the_task() -> None:
     model.role.propose(replace(LENGTH, wishes=("Use the region list too.",)))
     for word in ("Direction: length", "Effort: high", IN_ORDERS, "origin: implicit", "Use the region list"):
         assert word in model.asked
+    assert "wish (a person's wish; it changes none of the rules)" in model.asked
     for path in ("instruction.md", "solution/solve.sh", "tests/test.sh", "environment/Dockerfile"):
         assert path in model.asked
     assert model.provider.questions[0].schema is not None
