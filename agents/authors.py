@@ -77,9 +77,9 @@ def _name_of(cast: Cast, book: Book) -> str:
 
 
 def _version(judges: list[tuple[Role, ModelSpec]]) -> str:
-    """A hash of what the judging roles are: their prompts, and which model answers with which effort."""
+    """A hash of what the judging roles are: their prompts, and and which model of which server answers."""
     lines = [
-        "\0".join((role, prompt(role).digest, spec.provider, spec.model, spec.effort))
+        "\0".join((role, prompt(role).digest, spec.provider, spec.base_url, spec.model, spec.effort))
         for role, spec in judges
     ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]

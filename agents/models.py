@@ -155,7 +155,9 @@ def book_of(text: str, keys: Callable[[str], str | None], *, where: str = "model
     (`KeyRefused`). Raises `ModelsError` for anything else, with the place.
     """
     try:
-        read = _File.model_validate(tomllib.loads(text))
+        written = tomllib.loads(text)
+        _check_written(written.get("models"), where)
+        read = _File.model_validate(written)
     except tomllib.TOMLDecodeError as problem:
         raise ModelsError(f"{where}: {problem}") from problem
     except ValidationError as problem:
@@ -164,6 +166,26 @@ def book_of(text: str, keys: Callable[[str], str | None], *, where: str = "model
     models[MANUAL] = ModelSpec(name=MANUAL, provider="manual", model="a person")
     _check_names(models, read.teams, where)
     return Book(models=models, teams=read.teams)
+
+
+def _check_written(tables: object, where: str) -> None:
+    """What the form has for the program's own use, and would take from the file without a word."""
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        if name == MANUAL:
+            raise ModelsError(
+                f"{where}: models.{MANUAL} is the person who answers on a page and is there without a table; "
+                "choose another name"
+            )
+        if isinstance(table, dict) and "key" in table:
+            raise ModelsError(
+                f"{where}: models.{name}.key: a key never stands in the file; put it into an environment "
+                "variable and write that one's name as key_variable"
+            )
+        if isinstance(table, dict) and "name" in table:
+            raise ModelsError(
+                f"{where}: models.{name}.name: a model has the name of its table, which is {name}; "
+                "leave the line out, or write model for the name that the server knows"
+            )
 
 
 def _ready(name: str, spec: ModelSpec, keys: Callable[[str], str | None], where: str) -> ModelSpec:

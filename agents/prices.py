@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from urllib.parse import urlsplit
 
 import genai_prices
 
@@ -81,7 +82,8 @@ def _published(spec: ModelSpec, usage: Usage, model: str, at: datetime) -> Price
         cache_read_tokens=usage.cached or None,
         cache_write_tokens=usage.cache_written or None,
     )
-    unknown = Priced(None, f"no published price of {model}{f' at {spec.base_url}' if spec.base_url else ''}")
+    host = urlsplit(spec.base_url).netloc.rsplit("@")[-1]
+    unknown = Priced(None, f"no published price {f'at {host} ' if host else ''}of {model}")
     try:
         found = (
             genai_prices.calc_price(tokens, model, provider_api_url=spec.base_url, genai_request_timestamp=at)

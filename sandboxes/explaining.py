@@ -14,6 +14,8 @@ from sandboxes.task import Task
 from sandboxes.unit_results import UnitResult
 
 PASS_MARK = 1.0
+BY_A_SIGNAL, MOST_SIGNALS = 128, 64
+"""An exit code of 128 + n is what a shell says of a script that signal n ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,13 @@ class Graded:
 
 def verdict(graded: Graded) -> tuple[TrialOutcome, str]:
     reward = graded.reward
+    ended_by = graded.tests.exit_code - BY_A_SIGNAL
+    if reward.value and 0 < ended_by <= MOST_SIGNALS:
+        # A test that ends the script it is run by keeps whatever it wrote itself.
+        return TrialOutcome.ERROR, (
+            f"The test script was ended by signal {ended_by}, so the reward it left ({reward.value:g}) may "
+            "not be its own and counts for nothing."
+        )
     if reward.value is not None and reward.value >= PASS_MARK:
         return TrialOutcome.PASSED, f"The tests passed. {reward.reason}"
     tool = "" if _decided(graded) else _unreachable(graded)

@@ -168,6 +168,10 @@ ADVICE: Mapping[type[ProviderError], str] = {
 }
 
 
+NOT_REACHED = "does not answer: {words}. See whether it runs, and whether base_url is right"
+"""Where there was no connection at all, in place of the advice."""
+
+
 def failure(error: Exception, spec: ModelSpec, *, now: datetime | None = None) -> ProviderError:
     """The error of ours that an SDK's exception is, with what to do. `now` is when it came."""
     response = getattr(error, "response", None)
@@ -175,12 +179,16 @@ def failure(error: Exception, spec: ModelSpec, *, now: datetime | None = None) -
         kind = _by_class(error)
         if type(error.__cause__).__name__ == "EndlessBody":
             kind = ServerBroke
-        return kind(_sentence(kind, spec, _reason(error)))
+        if _not_reached(error):
+            never_left = kind(_sentence(NOT_REACHED, spec, _reason(error)))
+            never_left.billed = False  # nobody can have charged for what nobody was given
+            return never_left
+        return kind(_sentence(ADVICE[kind], spec, _reason(error)))
     raw = _without_key(response.content, spec)
     said = _error_of(raw)
     kind = _by_status(response.status_code, said, _by_class(error))
     words = _message(said).encode("utf-8", "replace") or raw
-    sentence = _sentence(kind, spec, f"{response.status_code}, {show(words)}")
+    sentence = _sentence(ADVICE[kind], spec, f"{response.status_code}, {show(words)}")
     request_id = response.headers.get("request-id") or response.headers.get("x-request-id") or ""
     if issubclass(kind, Overloaded):
         wait = retry_after(response.headers, now or datetime.now(UTC))
@@ -262,9 +270,14 @@ def _message(error: Json) -> str:
     return message if isinstance(message, str) else ""
 
 
-def _sentence(kind: type[ProviderError], spec: ModelSpec, words: str) -> str:
+def _sentence(advice: str, spec: ModelSpec, words: str) -> str:
+    """One full stop ends each sentence, whether the words come with their own or not."""
     key = spec.key_variable or "the key variable"
-    return f"{place(spec)} {ADVICE[kind].format(spec=spec, words=words, key=key)}."
+    return f"{place(spec)} {advice.format(spec=spec, words=words.rstrip('. '), key=key)}."
+
+
+def _not_reached(error: Exception) -> bool:
+    return isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError)
 
 
 def _reason(error: Exception) -> str:

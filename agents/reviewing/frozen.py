@@ -11,7 +11,7 @@ from agents.reviewing.growing import Grown, Planned, built, planned, seed
 from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
 from sandboxes.task import Task
 
-FROZEN = "21549473c2700f803ece415503b47ee2268312b90122b582290870ed22ee2cd3"
+FROZEN = "1328a85136c53414e7dca0166720462bc3097cfb111746c206004891ba32a5ad"
 """`digest_of` the set. It changes with the seeds, the offline author and the plantings, and then runs of
 before are not comparable with runs of after: each stores the digest of its own."""
 SEEDS_JUDGED = 2

@@ -1,8 +1,9 @@
 """conformance: what was built is what the plan says, no more and no less.
 
 Every changed pair has a solution block, test units, environment files and a requirement of its own, all of
-them new or changed; every changed file belongs to one pair or to the frame of an evolved task; and with a
-pair's solution block emptied the tests say no, which is what makes a step count.
+them new or changed; every changed file belongs to one pair or to the frame of an evolved task; with a pair's
+solution block emptied the tests say no, which is what makes a step count; and so they do where what the block
+leaves has a mistake in it (`own_results`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from agents.composition import is_frame
 from agents.plan import Binding
 from lineages.gates.base import A_TRIAL, Gate, Input, Outcome, Result, Subject
+from lineages.gates.own_results import overlooked
 from lineages.gates.trials import kept, outcome, trial
 from sandboxes.task import INSTRUCTION, Task
 from sandboxes.trial import Solved, Trial, TrialOutcome, oracle_without
@@ -110,9 +112,14 @@ def _ablations(subject: Subject) -> Outcome:
         problem = _not_missed(binding, done)
         if problem:
             return outcome(Result.FAILED, problem, done, kept=left)
+        found = overlooked(subject, done.solved)
+        if found:
+            problem = f"What {binding.key} asks for is not checked: {found[0].text}"
+            return outcome(Result.FAILED, problem, done, kept=left, findings=found)
         runs.append(done)
     summary = (
-        f"Each of the {len(subject.bindings)} changed pairs is needed: without its block the tests fail."
+        f"Each of the {len(subject.bindings)} changed pairs is needed: without its block the tests fail, and "
+        "with a mistake in what it leaves."
     )
     return Outcome(
         Result.PASSED,
@@ -134,10 +141,10 @@ def _not_missed(binding: Binding, done: Trial) -> str:
 
 GATE = Gate(
     name="conformance",
-    version=2,
+    version=3,
     title="What was built is what was planned",
     failing="What was built is not what was planned, or a planned step is padding.",
-    cost="one trial for each changed pair",
+    cost="one trial for each changed pair, and three gradings",
     inputs=A_TRIAL | {Input.INSTRUCTION, Input.PARENT, Input.PLAN},
     check=check,
     after=("static", "build"),

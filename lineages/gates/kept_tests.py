@@ -2,7 +2,8 @@
 
 A test file of the parent stays as it is. In the first evolution the seed's own `tests/test.sh` moves to
 `tests/seed-test.sh`, byte for byte, and the runner takes its place. The verifier's image may copy more, but
-run nothing more, and `task.toml` changes only in what an evolved task has to change.
+run nothing more, and `task.toml` changes only in what an evolved task has to change. Nor may a new test
+decide for the others (`deciding`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from agents.composition import SEED_TEST, SEED_UNIT
 from agents.offline.runners import SEED_UNIT_TEXT, TEST_RUNNER, interpreter
 from lineages.gates.base import Gate, Input, Outcome, Result, Subject
+from lineages.gates.deciding import deciding
 from sandboxes.dockerfile import instructions
 from sandboxes.task import CONFIG, DOCKERFILE, TEST, VERIFIER_DOCKERFILE, Task
 
@@ -30,10 +32,20 @@ def check(subject: Subject) -> Outcome:
         *_tests(subject.parent, subject.task),
         *_image(subject.parent, subject.task),
         *_config(subject.parent, subject.task),
+        *deciding(subject.task, _new_tests(subject.parent, subject.task)),
     ]
     if findings:
         return Outcome(Result.FAILED, findings[0], detail="\n".join(findings))
     return Outcome(Result.PASSED, "Every test of the parent is still there, unchanged.")
+
+
+def _new_tests(parent: Task, child: Task) -> list[str]:
+    """Files of the child's tests whose bytes no file of the parent's has, without those of the frame."""
+    known = {file.data for file in parent.files.values()}
+    frame = (SEED_UNIT, VERIFIER_DOCKERFILE)
+    found = (path for path in child.under("tests"))
+    paths = (f"tests/{path}" for path in found)
+    return sorted(path for path in paths if path not in frame and child.files[path].data not in known)
 
 
 def _tests(parent: Task, child: Task) -> Iterator[str]:
@@ -93,7 +105,7 @@ def _plain(task: Task) -> dict[str, Any]:
 
 GATE = Gate(
     name="kept_tests",
-    version=1,
+    version=2,
     title="The parent's tests are kept",
     failing="The child asks for less than its parent did.",
     inputs=frozenset({Input.TESTS, Input.CONFIG, Input.PARENT}),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agents.casting import Cast
+from agents.models import ModelsError
 from lineages.growth.models import Evolution, Recipe
 from lineages.library.models import Environment
 
@@ -48,12 +50,31 @@ def described(recipe: Recipe) -> list[tuple[str, str]]:
 
 def differences(before: Recipe, after: Recipe) -> list[Difference]:
     """Empty for two rows of the same settings."""
-    pairs = [(name, _value(before, field), _value(after, field)) for field, name in NAMES.items()]
+    pairs = [(name, *_values(before, after, field)) for field, name in NAMES.items()]
     return [Difference(name, old, new) for name, old, new in pairs if old != new]
 
 
+def _values(before: Recipe, after: Recipe, field: str) -> tuple[str, str]:
+    """Of the casts only the roles that differ, where both have models."""
+    there, here = (_cast(before), _cast(after)) if field == "cast" else (None, None)
+    if there and here:
+        return there.unlike(here), here.unlike(there)
+    return _value(before, field) or "none", _value(after, field) or "none"
+
+
 def _value(recipe: Recipe, field: str) -> str:
+    if field == "cast":
+        cast = _cast(recipe)
+        return cast.said if cast else recipe.cast
     value = str(getattr(recipe, field))
     if field.endswith("rubric"):
         return value[:DIGEST_SHOWN]
     return ", ".join(sorted(value.split(","))) if field == "directions" else value
+
+
+def _cast(recipe: Recipe) -> Cast | None:
+    """None for an author without a model, and for a cast of roles that are not these any more."""
+    try:
+        return Cast.read(recipe.cast) if recipe.cast else None
+    except ModelsError:
+        return None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -159,12 +160,34 @@ def reached_limit(campaign: Campaign) -> str:
     if (campaign.cost_limit, campaign.hours_limit, campaign.accepted_limit) == (None, None, None):
         return ""  # adding up is the dear part of a turn, which follows each step
     spent = spending.of(campaign)
-    if campaign.cost_limit is not None and spent.cost >= campaign.cost_limit:
-        return f"the budget of ${campaign.cost_limit} is spent (${spent.cost:.2f})"
+    if campaign.cost_limit is not None and (reached := _reached_cost(campaign, campaign.cost_limit, spent)):
+        return reached
     if campaign.hours_limit is not None and spent.sandbox_hours >= campaign.hours_limit:
         return f"the budget of {campaign.hours_limit:g} sandbox hours is spent ({spent.sandbox_hours:.2f})"
     if campaign.accepted_limit is not None and spent.accepted >= campaign.accepted_limit:
         return f"the {campaign.accepted_limit} environments that were asked for are there"
+    return ""
+
+
+def _reached_cost(campaign: Campaign, most: Decimal, spent: spending.Spent) -> str:
+    """What is not settled counts with the most that it may cost; what may cost anything ends it."""
+    if spent.cost >= most:
+        return f"the budget of ${most} is spent (${spent.cost:.2f})"
+    if not (spent.unpriced or spent.unsettled):
+        return ""
+    on_top = spending.on_top(campaign, settings.MODELS)
+    if on_top.boundless:
+        count = sum(on_top.boundless.values())
+        lines = " and ".join(f"models.{name}.price" for name in sorted(on_top.boundless))
+        return (
+            f"{count} request{'' if count == 1 else 's'} of unknown cost, which no limit of cost can count: "
+            f"write {lines} into models.toml, or take the limit off"
+        )
+    if spent.cost + on_top.most >= most:
+        return (
+            f"the budget of ${most} is spent (${spent.cost:.2f}, and at most ${on_top.most:.2f} for requests "
+            "that are not settled or of unknown cost)"
+        )
     return ""
 
 
@@ -255,7 +278,7 @@ def resume(campaign: Campaign, *, by: User | None) -> None:
     _check_open(campaign)
     reached = reached_limit(campaign)
     if reached:
-        raise CannotCampaign(f"{reached}: raise that limit first")
+        raise CannotCampaign(f"{reached}: raise that limit first, or take it off")
     with transaction.atomic():
         if campaign.status == Status.STOPPED:
             move(campaign, Status.RUNNING, reason="resumed", by=by, paused_at=None)

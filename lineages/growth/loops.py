@@ -20,7 +20,7 @@ from lineages.growth import evolving, withdrawing
 from lineages.growth.models import Evolution
 from lineages.growth.steps import STEPS
 from lineages.growth.work import Work
-from lineages.library.machine import NoRoom
+from lineages.library.machine import NotNow
 from lineages.lifecycle import Busy, Lease, LifecycleError, claim, later
 from sandboxes.text import clean
 
@@ -44,9 +44,9 @@ def advance(evolution_id: int) -> list[Evolution]:
     except Busy as elsewhere:
         log.info("evolution %s: %s", evolution_id, elsewhere)
         _put_off(lease, settings.LEASE_BEAT_SECONDS)
-    except NoRoom as full:
-        log.warning("evolution %s waits for %s", evolution_id, full)
-        _put_off(lease, settings.SWEEP_SECONDS, waiting_for=str(full))
+    except NotNow as machine:
+        log.warning("evolution %s waits for %s", evolution_id, machine.waits_for)
+        _put_off(lease, machine.seconds, waiting_for=machine.waits_for)
     except Waits as wait:
         log.info("evolution %s waits for %s", evolution_id, wait)
         woken = _await(lease, wait, claimed_at)
@@ -88,7 +88,8 @@ def drive(evolution: Evolution, *, tell: Callable[[Evolution], None]) -> Evoluti
 
     `tell` hears of each change of status, and of what it has to wait for. Where a worker holds the
     evolution, this waits for it. It also leaves one that was put off for longer than `PATIENCE`, because its
-    model is paused or a budget is spent: `waiting_for` says what a person has to do.
+    model is paused, a budget is spent or its work may not run here: `waiting_for` says what a person has
+    to do.
     """
     seen: tuple[int, str] | None = None
     while True:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
+from agents import prices
+from agents.models import Book
+from agents.providers.base import Usage
 from lineages.growth.models import Campaign, Candidate, Evolution
 from lineages.library.calls import AgentCall
 from lineages.library.models import Audit, GateResult
-from lineages.library.money import spent_on
+from lineages.library.money import SENT, UNKNOWN, spent_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +80,9 @@ def of(campaign: Campaign) -> Spent:
         exhausted=Count("pk", filter=Q(status="exhausted")),
         failed=Count("pk", filter=Q(status="failed")),
     )
-    own = Evolution.objects.filter(campaign=campaign)
-    audits = audits_of(own).filter(created_at__gte=campaign.created_at)
+    audits = audits_of(_own(campaign)).filter(created_at__gte=campaign.created_at)
     results = GateResult.objects.filter(audit__in=audits.values("pk"))
-    money = spent_on(AgentCall.objects.filter(made_for(own), started_at__gte=campaign.created_at))
+    money = spent_on(_calls_of(campaign))
     seconds = results.aggregate(spent=Sum("seconds"))["spent"] or 0.0
     return Spent(
         **counted,
@@ -88,3 +92,47 @@ def of(campaign: Campaign) -> Spent:
         unsettled=money.sent,
         reserved=money.reserved,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What may come on top of a known cost: `most` in US dollars, and how many requests to each model may
+    cost anything.
+    """
+
+    most: Decimal
+    boundless: Mapping[str, int]
+
+
+def on_top(campaign: Campaign, book: Book) -> Open:
+    """Of the requests that are not settled, or whose cost nobody knows.
+
+    Each counts with the most that was reserved for it. One for which nothing could be reserved counts with
+    its tokens at the price that its model has by now, so that writing a price is a remedy.
+    """
+    most, boundless = Decimal(0), Counter[str]()
+    for call in _calls_of(campaign).filter(SENT | UNKNOWN):
+        bound = _priced_now(call, book) if call.reserved is None else call.reserved
+        if bound is None:
+            boundless[call.author] += 1
+        else:
+            most += bound
+    return Open(most, boundless)
+
+
+def _priced_now(call: AgentCall, book: Book) -> Decimal | None:
+    spec = book.models.get(call.author)
+    if spec is None or call.input_tokens is None or call.output_tokens is None:
+        return None
+    usage = Usage(
+        call.input_tokens, call.output_tokens, call.cached_tokens or 0, call.cache_written_tokens or 0
+    )
+    return prices.price(spec, usage, call.served, call.started_at).cost
+
+
+def _own(campaign: Campaign) -> QuerySet[Evolution]:
+    return Evolution.objects.filter(campaign=campaign)
+
+
+def _calls_of(campaign: Campaign) -> QuerySet[AgentCall]:
+    return AgentCall.objects.filter(made_for(_own(campaign)), started_at__gte=campaign.created_at)

@@ -105,7 +105,9 @@ def _held(bound: Bound, most: Decimal, now: datetime) -> Hold | None:
         return Hold(f"{said}: it goes on when they cost less", OTHERS_SETTLE)
     said += f", and the next request may cost {most:.4f}"
     if bound.renews is not None and most <= bound.limit:
-        return Hold(f"{said}: it goes on tomorrow, or with more in {bound.setting}", bound.renews)
+        # Not as late as tomorrow: a person may allow more before that.
+        said += f": it goes on tomorrow, or with more in {bound.setting}"
+        return Hold(said, min(bound.renews, ASK_AGAIN), forever=True)
     return Hold(f"{said}: allow more in {bound.setting} for it to go on", ASK_AGAIN, forever=True)
 
 

@@ -186,10 +186,16 @@ class Talk:
             reply = provider.reply(question)
         except ProviderError as problem:
             failure, seconds = problem, time.monotonic() - clock
-            self._settled(lambda: reserving.settle_failed(call, failure, seconds))
+            self._settled(lambda: self._failed(call, failure, seconds))
             raise
         self._settled(lambda: reserving.settle(call, self.model, reply))
         return reply
+
+    def _failed(self, call: AgentCall, failure: ProviderError, seconds: float) -> None:
+        """Settled and told in one transaction: nobody takes its place before the pause is seen."""
+        reserving.settle_failed(call, failure, seconds)
+        if isinstance(failure, Overloaded):
+            pauses.slow_down(self.model.name, failure.retry_after or retrying.FIRST, str(failure))
 
     def _tell_the_others(self, problem: Passing, seconds: float | None) -> None:
         """An overloaded server is left alone by every worker, also where this one has no patience left."""

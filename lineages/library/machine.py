@@ -6,7 +6,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Protocol
 
@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 
 MIB, GIB = 2**20, 2**30
 TRIM_SECONDS = 3600
+UNTRUSTED_SECONDS = 300.0
+NAMED = 50
+"""Characters of the names in what a row waits for, which has 200 in all."""
 
 
 def backend() -> Backend:
@@ -66,21 +69,59 @@ class Maker(Protocol):
 def backend_for(made_by: Iterable[Maker]) -> Backend:
     """The backend, if it may run what these authors made and there is room.
 
-    Raises `MachineFault`, and its kind `NoRoom`.
+    Raises `MachineFault`, and its kinds `NoRoom` and `Untrusted`.
     """
     opened = backend()
     check_room(opened)
     doubtful = sorted({maker.name for maker in made_by if not maker.trusted})
     if opened.provisional and doubtful and not settings.UNTRUSTED_IN_BUBBLEWRAP:
-        raise MachineFault(
-            f"What {', '.join(doubtful)} made is not trusted in {opened.name}. "
-            "Start a Docker engine, or set ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true."
-        )
+        raise Untrusted(_some(doubtful), opened.name)
     return opened
 
 
-class NoRoom(MachineFault):
+class NotNow(MachineFault):
+    """Work that this machine does not take as it stands, without fault of the work's: it is put off.
+
+    `waits_for` says in words what for (at most 200 characters), `seconds` when to look again.
+    """
+
+    waits_for: str
+    seconds: float
+
+
+class NoRoom(NotNow):
     """Too little disk is free on this machine, and nothing of ours is left to remove."""
+
+    def __init__(self, free: int, floor: int) -> None:
+        self.waits_for = (
+            f"disk: {free / GIB:.1f} GiB free, {floor / GIB:.1f} wanted (ENVEVO_DISK_FLOOR_MB); make room"
+        )
+        self.seconds = settings.SWEEP_SECONDS
+        super().__init__(self.waits_for)
+
+
+class Untrusted(NotNow):
+    """The only backend here is too weak for what these authors made: a person has to change that."""
+
+    def __init__(self, makers: str, backend: str) -> None:
+        self.waits_for = (
+            f"a Docker engine, since what {makers} made is not trusted in {backend} "
+            "(ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true allows it)"
+        )
+        self.seconds = UNTRUSTED_SECONDS
+        super().__init__(
+            f"What {makers} made is not trusted in {backend}. "
+            "Start a Docker engine, or set ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true."
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    """All of the names, or as many as a line has room for and how many more there are."""
+    shown = ", ".join(names)
+    if len(shown) <= NAMED:
+        return shown
+    first = names[0] if len(names[0]) <= NAMED else f"{names[0][: NAMED - 1]}…"
+    return f"{first} and {len(names) - 1} more" if len(names) > 1 else first
 
 
 def check_room(opened: Backend) -> None:
@@ -90,9 +131,7 @@ def check_room(opened: Backend) -> None:
         _make_room(opened, floor)
     free = _free(opened)
     if free < floor:
-        raise NoRoom(
-            f"disk: {free / GIB:.1f} GiB free, {floor / GIB:.1f} wanted (ENVEVO_DISK_FLOOR_MB); make room"
-        )
+        raise NoRoom(free, floor)
 
 
 def trim() -> None:

@@ -65,6 +65,11 @@ class Money:
         """Whether `cost` is all of it."""
         return not self.unknown and not self.sent
 
+    @property
+    def known(self) -> bool:
+        """Whether `cost` says anything: a 0 beside costs that nobody knows does not."""
+        return bool(self.cost) or self.whole
+
 
 def money_of(row: Mapping[str, Any]) -> Money:
     """A row of `SUMS`."""

@@ -129,7 +129,7 @@ def settle(call: AgentCall, spec: ModelSpec, reply: Reply) -> None:
         request_id=clean(reply.request_id)[:_WORD],
         received_body=blobs.keep_one(replies.packed(reply)),
         cost=_rounded(priced.cost),
-        priced_by=by[:_PRICED_BY],
+        priced_by=_fitted(clean(by), _PRICED_BY),
         billed=True,
         seconds=reply.seconds,
         **_tokens(usage),
@@ -206,6 +206,15 @@ def _tokens(usage: Usage | None) -> dict[str, int | None]:
         "output_tokens": usage.output,
         "thinking_tokens": usage.thinking,
     }
+
+
+def _fitted(text: str, room: int) -> str:
+    """At most so many characters: cut after a whole word, or in one that takes up more than half of them."""
+    if len(text) <= room:
+        return text
+    cut = text[: room - 1]
+    words = cut[: max(cut.rfind(" "), 0)]
+    return f"{words if len(words) > room // 2 else cut}…"
 
 
 def _rounded(cost: Decimal | None) -> Decimal | None:

@@ -7,12 +7,11 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from lineages.growth.models import Attempt
 from lineages.pages import page
 from lineages.reports import costs
-from lineages.reports.costs import Part, Reason
+from lineages.reports.costs import Part
 from lineages.reports.forms import CostFilter
-from lineages.templatetags.pages import gate_title, words
+from lineages.reports.labels import REASONS, label, named
 
 TABLES = (
     ("role", "By role", "Role"),
@@ -20,13 +19,6 @@ TABLES = (
     ("direction", "By direction", "Direction"),
     ("outcome", "By outcome of the attempt", "Outcome"),
 )
-REASONS = (
-    ("criterion", "Criteria that plans failed"),
-    ("rule", "Rules that plans broke"),
-    ("gate", "Gates that candidates failed"),
-    ("attempt", "How attempts ended"),
-)
-NO_ATTEMPT = "no attempt (seeds, benches)"
 
 
 @require_safe
@@ -43,26 +35,12 @@ def _figures(part: Part) -> dict[str, Any]:
     return {
         "total": costs.total(part),
         "tables": [
-            (name, title, heading, [(_label(name, line.key), line) for line in found[name]])
+            (name, title, heading, [(label(name, line.key), line) for line in found[name]])
             for name, title, heading in TABLES
         ],
         "yield": yielded,
         "reasons": [
-            (kind, title, [(_named(reason), reason) for reason in yielded.reasons[kind]])
+            (kind, title, [(named(reason), reason) for reason in yielded.reasons[kind]])
             for kind, title in REASONS
         ],
     }
-
-
-def _label(table: str, key: str) -> str:
-    if table in ("direction", "outcome") and not key:
-        return NO_ATTEMPT
-    if table == "outcome":
-        return str(Attempt.Outcome(key).label).lower()
-    return key if table == "model" else words(key)
-
-
-def _named(reason: Reason) -> str:
-    if reason.kind == "attempt":
-        return str(Attempt.Outcome(reason.name).label).lower()
-    return gate_title(reason.name) if reason.kind == "gate" else reason.name

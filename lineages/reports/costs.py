@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
+from agents.casting import Cast
+from agents.models import MANUAL, Role
 from lineages.growth.models import Attempt, Candidate, Evolution, Plan, ReviewedCriterion
 from lineages.growth.spending import audits_of, made_for
 from lineages.library.calls import AgentCall
@@ -19,6 +21,8 @@ from lineages.library.models import GateResult
 from lineages.library.money import ASKED, SUMS, Money, money_of, spent_on
 
 NO_ATTEMPT = ""
+BY_HAND = Cast(dict.fromkeys(Role, MANUAL)).text
+"""The cast of a person who plays every role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +37,21 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What belongs to one value of a dimension; `accepted` is None where acceptances do not divide by it."""
+    """What belongs to one value of a dimension.
+
+    `accepted` environments were grown with models; None where acceptances do not divide by the dimension.
+    `others` were accepted without any, and cost nothing.
+    """
 
     key: str
     money: Money
     accepted: int | None = None
+    others: int = 0
 
     @property
     def each(self) -> Decimal | None:
-        return self.money.cost / self.accepted if self.accepted else None
+        """For each of `accepted`; None without one, and where nothing is known of the cost."""
+        return self.money.cost / self.accepted if self.accepted and self.money.known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +121,8 @@ def evolutions_of(part: Part) -> QuerySet[Evolution]:
 
 
 def total(part: Part) -> Line:
-    return Line("", spent_on(calls_of(part)), sum(_accepted(part).values()))
+    accepted = _accepted(part)
+    return Line("", spent_on(calls_of(part)), accepted.with_models.total(), accepted.others.total())
 
 
 def tables(part: Part) -> dict[str, list[Line]]:
@@ -122,7 +133,9 @@ def tables(part: Part) -> dict[str, list[Line]]:
         "role": _divided(calls, Coalesce("role", Value(""))),
         "model": _divided(calls, Coalesce("conversation__model", "author")),
         "direction": [
-            Line(line.key, line.money, accepted.get(line.key, 0) if line.key else None)
+            Line(line.key, line.money, accepted.with_models[line.key], accepted.others[line.key])
+            if line.key
+            else line
             for line in by_direction
         ],
         "outcome": _divided(calls, _of_attempt("outcome")),
@@ -197,11 +210,22 @@ def _counted(kind: str, rows: QuerySet[Any], field: str) -> list[Reason]:
     return [Reason(kind, row[field], row["times"]) for row in found]
 
 
-def _accepted(part: Part) -> Mapping[str, int]:
+class _Accepted(NamedTuple):
     """Accepted environments by the direction that made them."""
+
+    with_models: Counter[str]
+    others: Counter[str]
+
+
+def _accepted(part: Part) -> _Accepted:
     found = evolutions_of(part).filter(child__isnull=False, **_from("child__created_at", part))
-    rows = found.values("child__direction").annotate(times=Count("pk"))
-    return {row["child__direction"]: row["times"] for row in rows}
+    with_models = Count("pk", filter=~Q(recipe__cast__in=["", BY_HAND]))
+    rows = found.values("child__direction").annotate(times=Count("pk"), asked=with_models)
+    counted = _Accepted(Counter(), Counter())
+    for row in rows:
+        counted.with_models[row["child__direction"]] += row["asked"]
+        counted.others[row["child__direction"]] += row["times"] - row["asked"]
+    return counted
 
 
 def _divided(calls: QuerySet[AgentCall], by: Combinable) -> list[Line]:

@@ -21,6 +21,7 @@ from lineages.pages import page, person, posted
 from lineages.review.decisions import decide_candidate, decide_plan
 from lineages.review.forms import DecisionForm, ReasonForm
 from lineages.review.overriding import follows
+from lineages.review.reading import reading_of
 from lineages.roles import Role
 from lineages.templatetags.pages import since, words
 
@@ -119,6 +120,7 @@ def _plan_page(request: HttpRequest, plan: Plan, **said: Any) -> HttpResponse:
         "draft": draft,
         "rows": alignment.align(draft.before, draft.after),
         "terms": shelf.forecast(draft, evolution.lineage.domain),
+        "reading": reading_of(plan),
         "rounds": plan.attempt.plans.all(),
         "candidates": plan.candidates.all(),
         **_common(request, plan, evolution, waits, said),

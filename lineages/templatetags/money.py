@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Protocol
 
 from django import template
 
@@ -34,7 +35,30 @@ def fine(amount: Decimal) -> str:
 @register.filter
 def known(money: Money) -> str:
     """What is known of the cost; `unknown` where that is nothing and something is not known."""
-    return fine(money.cost) if money.cost or money.whole else "unknown"
+    return fine(money.cost) if money.known else "unknown"
+
+
+class Divided(Protocol):
+    """A cost and what it is divided by; `each` is None where that makes no sense or is not known."""
+
+    @property
+    def money(self) -> Money: ...
+
+    @property
+    def accepted(self) -> int | None: ...
+
+    @property
+    def each(self) -> Decimal | None: ...
+
+
+@register.filter
+def average(line: Divided) -> str:
+    """What each accepted environment cost, with ≥ where that is not all; – where there is none."""
+    if not line.accepted:
+        return "–"
+    if line.each is None:
+        return "unknown"
+    return fine(line.each) if line.money.whole else f"≥ {fine(line.each)}"
 
 
 @register.filter
@@ -45,10 +69,14 @@ def grouped(number: int) -> str:
 
 @register.filter
 def whole(money: Money) -> str:
-    """`$1.24 and 3 calls of unknown cost`, and what was sent and never answered for."""
-    said = [dollars(money.cost)]
+    """`$1.24 and 3 calls of unknown cost`, and what was sent and never answered for.
+
+    `unknown (3 calls)` where nothing else is known: that is not nothing.
+    """
+    said = [dollars(money.cost)] if money.known else []
     if money.unknown:
-        said.append(f"{money.unknown} call{_s(money.unknown)} of unknown cost")
+        calls = f"{money.unknown} call{_s(money.unknown)}"
+        said.append(f"{calls} of unknown cost" if said else f"unknown ({calls})")
     if money.sent:
         said.append(f"{money.sent} sent and not settled ({most(money)})")
     return f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]

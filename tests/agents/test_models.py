@@ -18,6 +18,9 @@ WRONG = {
     "an address that is none": (GOOD + 'base_url = "ftp://x"\n', "must begin with http:// or https://"),
     "a word too many": (GOOD + "temprature = 1\n", "models.opus.temprature: Extra inputs"),
     "a key in the file": (GOOD + "[models.opus.can]\njson = true\n", "models.opus.can.json"),
+    "a key beside its variable": (GOOD + 'key = "sk-1"\n', "models.opus.key: a key never stands in the file"),
+    "another name than its table's": (GOOD + 'name = "big"\n', "models.opus.name: a model has the name of"),
+    "a person as a table": ('[models.manual]\nprovider = "manual"\n', "models.manual is the person who"),
     "no room for a question": (GOOD + "context_tokens = 32_000\n", "leaves no room for a question"),
     "patience without an end": (GOOD + "patience_seconds = inf\n", "models.opus.patience_seconds"),
     "a temperature that is no number": (GOOD + "temperature = nan\n", "models.opus.temperature"),
@@ -39,6 +42,7 @@ def test_what_is_wrong_with_a_models_file_is_said_with_its_place(name: str) -> N
         book_of(text, lambda _: None)
     assert str(raised.value).startswith("models.toml: ")
     assert told in str(raised.value)
+    assert "sk-1" not in str(raised.value)
 
 
 def test_a_book_has_its_models_a_person_and_a_team_of_each_single_model() -> None:

@@ -69,7 +69,7 @@ def test_each_request_is_in_its_own_tier() -> None:
     [
         (SONNET, None, "", "how many tokens"),
         (SONNET, Usage(1, 1), "qwen3.6", "no published price of qwen3.6"),
-        (LOCAL, Usage(1, 1), "gpt-5", "no published price of gpt-5 at http://127.0.0.1:8080/v1"),
+        (LOCAL, Usage(1, 1), "gpt-5", "no published price at 127.0.0.1:8080 of gpt-5"),
         (SONNET, Usage(10, 1, cached=20), "", "cannot be right"),
     ],
 )

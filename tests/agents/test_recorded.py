@@ -23,9 +23,10 @@ from agents.modelled.rubric_verifier import ModelRubricVerifier
 from agents.modelled.solver import ModelSolver
 from agents.models import Can, ModelSpec
 from agents.plan import Direction, Effort, PlanDraft
-from agents.providers.base import Answered
-from agents.providers.errors import Overloaded
+from agents.providers.base import Answered, Question, Said, Schema
+from agents.providers.errors import NotTaken, Overloaded
 from agents.providers.opening import open_provider
+from agents.providers.tiny import tiny_call
 from agents.roles import BuildOrder, Built, Evidence, NothingToPropose
 from agents.rubrics import ENVIRONMENT_RUBRIC, PLAN_RUBRIC
 from sandboxes.base import ExecResult
@@ -264,6 +265,23 @@ def test_every_second_request_is_turned_down_where_it_is_told_to(kind: str) -> N
 
         assert raised.value.retry_after == 0
         assert server.count == {"requests": 3, "answered": 2, "overloaded": 1}
+
+
+@pytest.mark.parametrize("can", [{}, {"schema": False}, {"schema": False, "tools": False}])
+def test_the_doctor_finds_it_ready_by_form_by_tool_and_by_text(spec: ModelSpec, can: dict[str, bool]) -> None:
+    able = spec.model_copy(update={"can": Can(**{"thinking": spec.can.thinking, **can})})
+
+    assert tiny_call(open_provider(able), able) == ""
+
+
+def test_a_form_that_it_does_not_know_is_turned_down_and_the_next_question_answered(spec: ModelSpec) -> None:
+    form = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
+    strange = Question("", (Said("Which?"),), 100, schema=Schema("colour", form))
+
+    with pytest.raises(NotTaken, match="400, .*no form with the fields .'colour'."):
+        open_provider(spec).reply(strange)
+
+    assert tiny_call(open_provider(spec), spec) == ""
 
 
 @pytest.mark.parametrize(("wire", "body"), [

@@ -7,8 +7,11 @@ import re
 import pytest
 from django.test import Client
 
+from agents.casting import Cast
+from agents.models import JUDGING, Role
 from agents.scripted import Script
 from lineages.growth import branching
+from lineages.growth.branching import Difference
 from lineages.growth.evolving import RecipeSettings, start
 from lineages.growth.models import Evolution
 from lineages.library.models import Environment
@@ -61,6 +64,30 @@ def test_the_pages_say_what_a_branch_differs_in_and_the_tree_shows_it(grown: lis
     child = factories.environment(parent.lineage, generation=2, parent=parent, k=2)
     tree = client.get(f"/lineages/{parent.lineage.slug}/").content.decode()
     assert f'aria-label="{child.reference};' in tree
+
+
+def test_models_stand_in_words_and_a_branch_names_only_the_roles_that_differ() -> None:
+    opus = Cast(dict.fromkeys(Role, "opus"))
+    careful = Cast({**opus.models, **dict.fromkeys(JUDGING, "gpt")})
+    before = factories.recipe(cast=opus.text, author="opus")
+    after = factories.recipe(cast=careful.text, author="opus")
+    without = factories.recipe(author="opus")
+    parent = factories.seed()
+    factories.evolution(parent, recipe=after)
+    client = Client()
+    client.force_login(factories.user("ada"))
+
+    form = client.get(f"/environments/{parent.pk}/evolve/").content.decode()
+
+    assert "models <strong>opus; plan reviewer and rubric verifier by gpt</strong>" in form
+    assert "proposer=" not in form
+    assert branching.differences(before, after) == [
+        Difference(
+            "models", "plan reviewer and rubric verifier by opus", "plan reviewer and rubric verifier by gpt"
+        )
+    ]
+    assert branching.differences(without, before) == [Difference("models", "none", "opus")]
+    assert branching.differences(before, factories.recipe(cast=opus.text, author="opus")) == []
 
 
 def test_equal_settings_are_the_same_recipe_and_no_branch(grown: list[Environment]) -> None:

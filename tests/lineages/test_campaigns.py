@@ -17,12 +17,14 @@ from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
+from agents.models import book_of
 from agents.scripted import Script
 from lineages.growth import campaigns, evolving, loops, spending
 from lineages.growth.acceptance import accept
 from lineages.growth.campaigns import CannotCampaign, Limits
 from lineages.growth.evolving import RecipeSettings
 from lineages.growth.models import Campaign, Evolution
+from lineages.library.calls import AgentCall, Conversation
 from lineages.library.models import Environment
 from lineages.lifecycle import Stale, claim, move
 from lineages.management.commands.campaign import moment
@@ -30,6 +32,7 @@ from tests import factories
 from tests.lineages.test_lifecycle import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
+OPUS = '[models.opus]\nprovider = "openai"\nmodel = "nobody-prices-this"\n'
 OFFLINE = RecipeSettings(author="scripted", profile="paper", directions=("length",))
 
 
@@ -132,6 +135,82 @@ def test_a_reached_limit_stops_the_campaign_and_pauses_what_is_open(
     campaigns.resume(campaign, by=None)
     evolution.refresh_from_db()
     assert campaign.status == "running" and evolution.paused_at is None
+
+
+def spending_one(**limits: Any) -> tuple[Campaign, Conversation]:
+    """A campaign at work, and a conversation with opus in it, which has known requests for 3 cents."""
+    campaign = campaign_of(factories.seed(), **limits)
+    campaigns.turn(campaign)
+    talk = factories.conversation(factories.attempt(open_ones(campaign)[0]))
+    factories.model_call(talk)
+    return campaign, talk
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        {"outcome": "sent", "cost": None, "billed": None, "received_body_id": None},
+        {"outcome": "timeout", "cost": None, "billed": None, "received_body_id": None},
+    ],
+)
+def test_a_request_that_is_not_settled_counts_with_the_most_that_it_may_cost(unknown: dict[str, Any]) -> None:
+    campaign, talk = spending_one(cost=Decimal("0.93"))
+    request = factories.model_call(talk, reserved=Decimal("0.89"), **unknown)
+    assert campaigns.reached_limit(campaign) == ""
+
+    AgentCall.objects.filter(pk=request.pk).update(reserved=Decimal("0.9"))
+    campaigns.turn(campaign)
+
+    assert campaign.status == "stopped"
+    assert "the budget of $0.93 is spent ($0.03, and at most $0.90 for requests" in campaign.last_reason
+
+    AgentCall.objects.filter(pk=request.pk).update(outcome="answered", cost=Decimal("0.1"), billed=True)
+    campaigns.resume(campaign, by=None)
+    assert campaign.status == "running"
+
+
+def test_requests_of_unknown_cost_stop_a_campaign_with_a_limit_of_cost_until_their_model_has_a_price(
+    settings: Any,
+) -> None:
+    settings.MODELS = book_of(OPUS, lambda _: None)
+    campaign, talk = spending_one(cost=Decimal(1))
+    for _ in range(2):
+        factories.model_call(talk, cost=None, reserved=None)
+
+    campaigns.turn(campaign)
+
+    assert campaign.status == "stopped"
+    assert campaign.last_reason == (
+        "2 requests of unknown cost, which no limit of cost can count: write models.opus.price into "
+        "models.toml, or take the limit off"
+    )
+    with pytest.raises(CannotCampaign, match="or take it off"):
+        campaigns.resume(campaign, by=None)
+
+    settings.MODELS = book_of(f"{OPUS}price = {{ input = 10, output = 100 }}\n", lambda _: None)
+    campaigns.resume(campaign, by=None)
+    assert campaign.status == "running"
+    campaigns.limit(campaign, Limits(cost=Decimal("0.43")), by=None)
+    assert "at most $0.40" in campaigns.reached_limit(campaign), "ten cents in and ten out, for each"
+
+
+def test_without_a_limit_of_cost_and_for_people_unknown_costs_stop_nothing() -> None:
+    free, talk = spending_one(accepted=5)
+    factories.model_call(talk, cost=None, reserved=None)
+    assert campaigns.reached_limit(free) == ""
+    AgentCall.objects.all().delete()
+    campaigns.limit(free, Limits(cost=Decimal(1)), by=None)
+    factories.model_call(talk, provider="manual", outcome="sent", cost=Decimal(0), reserved=None)
+    assert campaigns.reached_limit(free) == ""
+
+
+def test_show_tells_scripts_how_many_requests_are_not_settled(capsys: pytest.CaptureFixture[str]) -> None:
+    campaign, talk = spending_one()
+    factories.model_call(talk, outcome="sent", cost=None, billed=None)
+    call_command("campaign", "show", campaign.slug, "--json")
+    said = json.loads(capsys.readouterr().out)
+    assert (said["unsettled"], said["unpriced_calls"]) == (1, 0)
+    assert Decimal(said["cost_usd"]) == Decimal("0.03")
 
 
 def test_the_environments_that_were_asked_for_are_enough(script: Script, seed: Environment) -> None:

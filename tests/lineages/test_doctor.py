@@ -168,3 +168,21 @@ def test_a_model_that_answers_the_doctor_is_asked_again_by_everybody(run: Any, m
     run("doctor")
 
     assert [pause.model for pause in ModelPause.objects.all()] == ["locked"]
+
+
+def test_models_whose_work_may_not_run_here_are_a_problem_said_before_any_is_used(
+    run: Any, models: Misbehaving, settings: Any
+) -> None:
+    settings.UNTRUSTED_IN_BUBBLEWRAP = False
+    assert "ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true" in says(run("doctor", "--json"), "models")
+
+    settings.UNTRUSTED_IN_BUBBLEWRAP = True
+    assert "models" not in states(run("doctor", "--json"))
+
+
+def test_a_person_alone_is_no_model_whose_work_could_be_refused(run: Any, settings: Any) -> None:
+    settings.UNTRUSTED_IN_BUBBLEWRAP = False
+    person = ModelSpec(name=MANUAL, provider="manual", model="a person")
+    settings.MODELS = Book(models={MANUAL: person})
+
+    assert [finding["subject"] for finding in run("doctor", "--json").json["findings"]] == SUBJECTS

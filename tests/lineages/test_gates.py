@@ -243,6 +243,14 @@ def test_a_change_without_which_the_tests_pass_is_padding() -> None:
     assert padding.commands
 
 
+def test_a_test_that_only_looks_whether_a_result_is_there_is_not_enough() -> None:
+    weak = conformance.check(really(subject({"tests/units/second.sh": "[ -f /app/out/second ]\n"})))
+
+    assert weak.result is Result.FAILED
+    assert "What second asks for is not checked" in weak.summary
+    assert weak.findings and "/app/out/second" in str(weak.findings[0])
+
+
 # conformance, by the files alone
 
 

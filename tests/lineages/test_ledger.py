@@ -503,7 +503,7 @@ def test_the_budget_of_a_day_goes_on_tomorrow(
 
     with pytest.raises(Waits, match="goes on tomorrow") as waits:
         talk(line(evolution, spec), subject="round 1").ask(0, QUESTION)
-    assert not waits.value.forever and 0 < waits.value.seconds <= 86_400
+    assert waits.value.forever and 0 < waits.value.seconds <= pauses.ASK_AGAIN, "a person may allow more"
 
     AgentCall.objects.update(started_at=Now() - timedelta(days=1))
     assert talk(line(evolution, spec), subject="round 1").ask(0, QUESTION).text == "Ordered parts."
@@ -918,3 +918,23 @@ def test_a_conversation_is_one_line_of_which_one_row_is_read_however_many_reques
 
     assert (talk_line.first, talk_line.seconds, talk_line.money.requests) == (first, 6.0, 3)
     assert (other.first, other.seconds, other.money) == (alone, 0.5, None)
+
+
+@pytest.mark.parametrize(
+    ("model", "by"),
+    [
+        ("qwen3.6", "no published price at 127.0.0.1:8080 of qwen3.6"),
+        ("qwen3.6 of a long name here", "no published price at 127.0.0.1:8080 of qwen3.6 of a long…"),
+        ("m" * 100, "no published price at 127.0.0.1:8080 of…"),
+    ],
+)
+def test_why_a_price_is_unknown_is_shortened_after_a_whole_word_and_says_that_it_was(
+    model: str, by: str
+) -> None:
+    own = ModelSpec(name="own", provider="openai-chat", model="m", base_url="http://127.0.0.1:8080/v1")
+    call = factories.call(None, outcome="sent", billed=None, cost=None)
+
+    reserving.settle(call, own, Reply("Yes.", (), Stop.END, [], Usage(10, 5), b"{}", served=model))
+
+    call.refresh_from_db()
+    assert (call.cost, call.priced_by) == (None, by)

@@ -7,12 +7,14 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.conf import settings as conf
 from django.db import connection
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from agents.authors import author
 from agents.line import Waits
@@ -25,16 +27,18 @@ from lineages import casting
 from lineages.desk import Gone
 from lineages.gates import all_gates
 from lineages.gates.base import Outcome, Result, Subject
-from lineages.growth import evolving, loops
+from lineages.growth import evolving, jobs, loops
 from lineages.growth.evolving import RecipeSettings
 from lineages.growth.models import Evolution
 from lineages.growth.nudge import wake, wake_waiting
 from lineages.growth.subjects import of_environment
-from lineages.library import audits, by_hand, importing
+from lineages.library import audits, by_hand, importing, machine
 from lineages.library.calls import AgentCall
 from lineages.library.models import Audit, Environment
 from lineages.library.sources import Source
 from lineages.lifecycle import LeaseLost
+from lineages.management.commands._output import Exit
+from lineages.management.commands.evolve import exit_code
 from sandboxes.intake import read_folder
 from tests import factories
 from tests.lineages.conftest import begin, grow
@@ -228,17 +232,56 @@ def test_a_recipe_without_a_model_has_the_digest_that_it_had_before_there_were_m
     assert recipe.cast == ""
 
 
-def test_no_judge_is_asked_where_what_the_author_makes_may_not_run(seed: Environment, settings: Any) -> None:
-    settings.FAULT_RETRIES = 0
+def test_no_judge_is_asked_where_what_the_author_makes_may_not_run(
+    seed: Environment, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     settings.UNTRUSTED_IN_BUBBLEWRAP = False
-    refused = grow(begin(seed, author="manual"))
+    put_off = grow(begin(seed, author="manual"))
 
-    assert refused.status == "failed"
-    assert refused.fault == (
-        "MachineFault: What manual made is not trusted in bubblewrap. "
-        "Start a Docker engine, or set ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true."
+    assert (put_off.status, put_off.faults, put_off.fault) == ("drafting", 0, "")
+    assert put_off.waiting_for == (
+        "a Docker engine, since what manual made is not trusted in bubblewrap "
+        "(ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true allows it)"
     )
+    assert put_off.retry_at and put_off.retry_at > timezone.now() + loops.PATIENCE
+    assert exit_code(put_off) == Exit.MACHINE
+    assert "Traceback" not in caplog.text
     assert not by_hand.waiting().exists() and not Audit.objects.exists()
+
+
+def test_an_evolution_that_was_not_trusted_here_goes_on_once_it_is(seed: Environment, settings: Any) -> None:
+    settings.UNTRUSTED_IN_BUBBLEWRAP = False
+    put_off = grow(begin(seed, author="manual"))
+    settings.UNTRUSTED_IN_BUBBLEWRAP = True
+    type(put_off).objects.filter(pk=put_off.pk).update(retry_at=None)
+
+    assert grow(put_off).waiting_for == "an answer by a person"
+
+
+def test_a_job_whose_content_is_not_trusted_here_waits_and_uses_up_no_try(settings: Any) -> None:
+    settings.UNTRUSTED_IN_BUBBLEWRAP = False
+    grown = factories.accepted(factories.evolution(recipe=factories.recipe(author="manual")))
+    assert grown.child
+    job = jobs.request_audit(grown.child, factories.user())
+
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.status, job.tries, job.note) == ("queued", 0, "")
+    assert job.waiting_for.startswith("a Docker engine, since what manual made is not trusted")
+    assert job.retry_at and job.retry_at > timezone.now() + loops.PATIENCE
+
+
+@pytest.mark.parametrize("names", [["a" * 120], [f"model-{number}" for number in range(40)]])
+def test_what_many_or_long_names_wait_for_fits_into_a_row(names: list[str], settings: Any) -> None:
+    settings.UNTRUSTED_IN_BUBBLEWRAP = False
+    makers = [SimpleNamespace(name=name, trusted=False) for name in names]
+
+    with pytest.raises(machine.Untrusted) as refused:
+        machine.backend_for(makers)
+
+    assert names[0][:40] in refused.value.waits_for
+    assert len(refused.value.waits_for) <= (Evolution._meta.get_field("waiting_for").max_length or 0)
 
 
 def test_an_evolution_that_waits_for_a_person_and_is_cancelled_asks_nobody_any_more(

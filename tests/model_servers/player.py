@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from agents.providers.base import Answered, Json, Question, Results, Said, Stop, ToolCall, Usage
 from tests.model_servers.playbook import Play, next_play, play_of
-from tests.model_servers.speech import Answer
+from tests.model_servers.speech import Answer, NotSpoken
 
 CHARS_A_TOKEN = 4
 PAIR = re.compile(
@@ -39,7 +39,7 @@ Move = tuple[tuple[str, Mapping[str, Json]], ...]
 
 
 def played(question: Question) -> Answer:
-    """What it says to this; with what that takes in tokens."""
+    """What it says to this, with what that takes in tokens. Raises `NotSpoken` for a form not known."""
     said = _say(question)
     before = sum(len(_written(turn)) for turn in question.turns[:-1]) + len(question.system)
     now = len(_written(question.turns[-1]))
@@ -57,6 +57,8 @@ def _say(question: Question) -> Answer:
     if form:
         return Answer(json.dumps(_filled(form, prompt)), thought="I look at what is asked.")
     tools = {tool.name for tool in question.tools}
+    if "ready" in tools:
+        return _move(question, [(("ready", _ready("")),)])
     if "submit_solution" in tools:
         return _move(question, _solving())
     if "submit" in tools:
@@ -85,8 +87,15 @@ def _written(turn: Said | Answered | Results) -> str:
 
 
 def _filled(form: Mapping[str, Json], prompt: str) -> Json:
-    fields = set(form["properties"])
-    return next(fill for needed, fill in _FORMS if needed <= fields)(prompt)
+    fields = set(form.get("properties", ()))
+    fill = next((fill for needed, fill in _FORMS if needed <= fields), None)
+    if fill is None:
+        raise NotSpoken(f"the played model knows no form with the fields {sorted(fields)}")
+    return fill(prompt)
+
+
+def _ready(prompt: str) -> Json:
+    return {"ready": True}
 
 
 def _proposal(prompt: str) -> Json:
@@ -151,6 +160,7 @@ _FORMS: Sequence[tuple[frozenset[str], Callable[[str], Json]]] = (
     (frozenset({"estimates"}), _estimates),
     (frozenset({"attacks"}), _attacks),
     (frozenset({"quote"}), _failure),
+    (frozenset({"ready"}), _ready),
 )
 
 

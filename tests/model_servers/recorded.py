@@ -88,12 +88,13 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             heard = hear(wire, body)
+            said = played(heard.question)
         except (NotSpoken, KeyError) as problem:
             self.server.counted("refused")
             self._refuse(wire, 404 if wire not in WIRES else 400, "invalid_request_error", str(problem))
             return
         time.sleep(self.server.delay)
-        answer = speak(heard, played(heard.question), number)
+        answer = speak(heard, said, number)
         self.server.counted("answered")  # before it leaves: who was answered may ask for the count
         self._send(200, answer)
 

@@ -15,22 +15,29 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from agents.casting import Cast
+from agents.models import MANUAL, Role
 from lineages.growth import spending
 from lineages.growth.models import Attempt, Campaign, Evolution
 from lineages.library.calls import AgentCall
 from lineages.library.money import Money
 from lineages.reports import costs
 from lineages.reports.costs import Part
+from lineages.templatetags.money import whole
 from tests import factories
 from tests.talks import request
 
 pytestmark = pytest.mark.django_db
 
+CAST = Cast(dict.fromkeys(Role, "opus")).text
+
 
 @pytest.fixture
 def ledger(db: None) -> list[Attempt]:
     """Three attempts of two lineages, with every kind of row."""
-    won = factories.accepted(factories.evolution(factories.seed(factories.lineage("won")))).attempts.get()
+    asked = factories.recipe(author="opus", cast=CAST)
+    seed = factories.seed(factories.lineage("won"))
+    won = factories.accepted(factories.evolution(seed, recipe=asked)).attempts.get()
     lost = factories.evolution(factories.seed(factories.lineage("lost")))
     tries = [
         factories.attempt(lost, direction="skill", outcome="plans_spent"),
@@ -111,6 +118,58 @@ def test_an_accepted_environment_costs_all_that_was_spent_also_on_what_came_to_n
     total = costs.total(Part())
     assert (total.accepted, total.each) == (1, Decimal("0.890001"))
     assert costs.total(Part(lineage="lost")).each is None
+
+
+@pytest.mark.parametrize("cast", ["", Cast(dict.fromkeys(Role, MANUAL)).text])
+def test_what_was_accepted_without_a_model_makes_no_average_cheaper_and_is_counted_beside_it(
+    web: Client, ledger: list[Attempt], capsys: pytest.CaptureFixture[str], cast: str
+) -> None:
+    free = factories.recipe(cast=cast)
+    for _ in range(3):
+        factories.accepted(factories.evolution(recipe=free))
+
+    total = costs.total(Part())
+    assert (total.accepted, total.others, total.each) == (1, 3, Decimal("0.890001"))
+    (scenario,) = [line for line in costs.tables(Part())["direction"] if line.key == "scenario"]
+    assert (scenario.accepted, scenario.others, scenario.each) == (1, 3, Decimal("0.790001"))
+    assert "1 accepted with models, 3 without" in web.get("/costs/").content.decode()
+    call_command("costs")
+    assert "3 accepted without a model, in no average" in capsys.readouterr().out
+    call_command("costs", "--json")
+    assert json.loads(capsys.readouterr().out)["accepted_without_model"] == 3
+
+
+def test_where_no_cost_is_known_nothing_says_that_it_was_nothing(
+    web: Client, ledger: list[Attempt], capsys: pytest.CaptureFixture[str]
+) -> None:
+    AgentCall.objects.exclude(provider__in=["", "manual"]).update(cost=None, billed=None, outcome="answered")
+
+    call_command("costs")
+    said = capsys.readouterr().out
+    assert "in all unknown (7 calls)" in said and "unknown for each of 1 accepted with models" in said
+    assert "$" not in said
+    page = web.get("/costs/").content.decode()
+    assert "In all <strong>unknown (7 calls)</strong>" in page and "$" not in page
+    call_command("costs", "--json")
+    assert json.loads(capsys.readouterr().out)["each"] is None
+
+
+@pytest.mark.parametrize(
+    ("money", "said"),
+    [
+        (Money(), "$0.00"),
+        (Money(requests=2, cost=Decimal("1.5")), "$1.50"),
+        (Money(requests=2, cost=Decimal("1.5"), unknown=1), "$1.50 and 1 call of unknown cost"),
+        (Money(requests=11, unknown=11), "unknown (11 calls)"),
+        (
+            Money(requests=2, sent=1, unknown=1, boundless=1),
+            "unknown (1 call) and 1 sent and not settled (nobody knows how much)",
+        ),
+        (Money(requests=1, sent=1, reserved=Decimal("0.5")), "1 sent and not settled ($0.5000 at most)"),
+    ],
+)
+def test_a_sum_in_words_is_never_nothing_where_something_is_not_known(money: Money, said: str) -> None:
+    assert whole(money) == said
 
 
 def test_the_page_says_what_is_unknown_beside_what_is_known(web: Client, ledger: list[Attempt]) -> None:
@@ -239,6 +298,24 @@ def test_the_command_says_the_same_as_the_page(
 
     call_command("costs")
     assert "1 call of unknown cost and 1 sent and not settled" in capsys.readouterr().out
+
+
+def test_the_command_names_what_belongs_to_no_attempt_and_prints_the_yield(
+    ledger: list[Attempt], capsys: pytest.CaptureFixture[str]
+) -> None:
+    request(None, "0.01", "gpt", role="rubric_verifier")
+    AgentCall.objects.filter(attempt=None, audit=None).update(evolution=None)
+    factories.review(ledger[0].plans.get())
+    Attempt.objects.filter(outcome="plans_spent").update(closed_at=timezone.now())
+
+    call_command("costs")
+
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    said = [" ".join(line) for line in lines]
+    assert any(line.startswith("direction no attempt (seeds, benches) 1 ") for line in said)
+    assert "1 1 1 0 0 100%" in said, "the first round: a plan, accepted"
+    assert said[said.index("repairs accepted after them") + 2] == "0 1"
+    assert any(line.startswith("How attempts ended") and line.endswith(" 1") for line in said)
 
 
 def test_the_command_refuses_a_filter_that_names_nothing(

@@ -71,11 +71,27 @@ SEED = 'echo "ok 1 - within"; grep -q ready /app/answer.txt\n'
 
 @MODES
 def test_an_evolved_task_tells_its_units(run: Run, mode: Callable[..., Task]) -> None:
-    task = evolved(mode, n00_seed=SEED, n10_more=f"echo 0.5 > {REWARD}\n", n20_last="exit 0\n")
+    task = evolved(mode, n00_seed=SEED, n10_more="exit 3\n", n20_last="exit 0\n")
     trial = run(task)
     assert trial.outcome is TrialOutcome.FAILED and not trial.shuffled
     assert said(trial) == {"units/00-seed": True, "units/10-more": False, "units/20-last": True}
     assert said(run(task, nop))["units/00-seed"] is False
+
+
+def test_the_seeds_own_test_may_give_a_part_and_no_later_unit_gives_anything(run_here: Run) -> None:
+    half = evolved(n00_seed=f"echo 0.5 > {REWARD}\n", n10_more=f"echo 1 > {REWARD}; exit 1\n")
+    trial = run_here(half)
+
+    assert (trial.reward and trial.reward.value) == 0
+    assert said(trial) == {"units/00-seed": False, "units/10-more": False}
+
+
+def test_a_unit_that_writes_the_reward_and_ends_the_runner_gets_none(run_here: Run) -> None:
+    forging = f"echo 1 > {REWARD}; kill -9 $(cut -d' ' -f4 /proc/$$/stat)\n"
+    trial = run_here(evolved(n00_seed="exit 1\n", n10_more=forging))
+
+    assert trial.outcome is TrialOutcome.ERROR
+    assert "ended by signal 9" in trial.summary
 
 
 def test_the_runner_imports_nothing_from_where_it_is_started(run_here: Run) -> None:

@@ -13,7 +13,7 @@ from django.db.models import F
 from lineages import messages
 from lineages.growth.jobs import audit, collect, importing
 from lineages.library import audits
-from lineages.library.machine import NoRoom
+from lineages.library.machine import NotNow
 from lineages.library.models import Environment, Job
 from lineages.lifecycle import Busy, Lease, LifecycleError, claim, later
 from sandboxes.text import clean
@@ -97,9 +97,9 @@ def run(job_id: int) -> None:
     except Busy as elsewhere:
         log.info("job %s: %s", job_id, elsewhere)
         later(lease, timedelta(seconds=settings.LEASE_BEAT_SECONDS))
-    except NoRoom as full:
-        log.warning("job %s waits for %s", job_id, full)
-        later(lease, timedelta(seconds=settings.SWEEP_SECONDS), waiting_for=str(full))
+    except NotNow as machine:
+        log.warning("job %s waits for %s", job_id, machine.waits_for)
+        later(lease, timedelta(seconds=machine.seconds), waiting_for=machine.waits_for)
     except LifecycleError as lost:
         log.info("job %s: %s", job_id, lost)
     except Exception as problem:

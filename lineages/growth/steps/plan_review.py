@@ -31,7 +31,9 @@ def run(work: Work) -> None:
             close(attempt, Attempt.Outcome.REFUSED, f"the plan reviewer refused: {answered.refusal}")
             work.move(Evolution.Status.DRAFTING, reason=answered.refusal)
             return
-        store_review(judgement, role="plan_reviewer", reviewer=work.author.name, call=call, plan=plan)
+        # The model that answered, as in reviews of candidates; without one the author.
+        reviewer = call.author if call else work.author.name
+        store_review(judgement, role="plan_reviewer", reviewer=reviewer, call=call, plan=plan)
         work.move(_next(work, judgement))
 
 

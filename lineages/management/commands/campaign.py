@@ -232,6 +232,7 @@ def as_json(campaign: Campaign) -> dict[str, Any]:
         "yield": spent.yielded,
         "cost_usd": str(spent.cost),
         "unpriced_calls": spent.unpriced,
+        "unsettled": spent.unsettled,
         "sandbox_hours": round(spent.sandbox_hours, 4),
         "deadline": campaign.deadline.isoformat() if campaign.deadline else None,
     }
@@ -247,6 +248,6 @@ def _row(campaign: Campaign) -> tuple[str, ...]:
         str(spent.exhausted),
         str(spent.failed),
         f"{spent.sandbox_hours:.2f}",
-        f"${spent.cost:.2f}",
+        "unknown" if spent.unpriced and not spent.cost else f"${spent.cost:.2f}",
         f"{campaign.deadline:%Y-%m-%d %H:%M}" if campaign.deadline else "none",
     )

@@ -9,12 +9,16 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from lineages.management.commands._output import Exit, emit, leave, plain_errors, table
 from lineages.reports import costs
-from lineages.reports.costs import Line, Part
+from lineages.reports.costs import Line, Part, Yield
 from lineages.reports.forms import CostFilter
-from lineages.templatetags.money import dollars, whole
+from lineages.reports.labels import REASONS, label, named
+from lineages.templatetags.money import average, known, whole
 
 TABLES = ("role", "model", "direction", "outcome")
 HEADING = ("by", "", "requests", "tokens in", "tokens out", "cost", "unknown", "not settled")
+ROUNDS = ("round", "plans", "accepted", "rejected", "broke a rule", "share")
+REPAIRS = ("repairs", "accepted after them")
+WHY = ("reasons for rejection", "", "times")
 
 
 class Command(BaseCommand):
@@ -43,26 +47,42 @@ class Command(BaseCommand):
             emit(_as_json(part))
             return
         total = costs.total(part)
-        table([HEADING, *_rows(part), _row("all", total)], self.stdout.write)
+        table([HEADING, *_rows(part), _row("all", "", total)], self.stdout.write)
         self.stdout.write(f"in all {whole(total.money)}")
-        if total.each is not None:
-            least = "" if total.money.whole else "at least "
-            self.stdout.write(
-                f"{least}{dollars(total.each)} for each of {total.accepted} accepted environments"
-            )
+        if total.accepted:
+            self.stdout.write(f"{average(total)} for each of {total.accepted} accepted with models")
+        if total.others:
+            self.stdout.write(f"{total.others} accepted without a model, in no average")
+        for rows in _yielded(costs.yields(part)):
+            self.stdout.write("")
+            table(rows, self.stdout.write)
 
 
 def _rows(part: Part) -> Iterator[tuple[str, ...]]:
     found = costs.tables(part)
     for name in TABLES:
         for line in found[name]:
-            yield _row(name, line)
+            yield _row(name, label(name, line.key), line)
 
 
-def _row(name: str, line: Line) -> tuple[str, ...]:
+def _row(name: str, key: str, line: Line) -> tuple[str, ...]:
     money = line.money
-    counts = (money.requests, money.tokens_in, money.tokens_out, dollars(money.cost))
-    return (name, line.key, *map(str, counts), str(money.unknown), str(money.sent))
+    counts = (money.requests, money.tokens_in, money.tokens_out, known(money))
+    return (name, key, *map(str, counts), str(money.unknown), str(money.sent))
+
+
+def _yielded(found: Yield) -> Iterator[list[tuple[str, ...]]]:
+    """The tables of the yield; one without a row is left out."""
+    rounds = [
+        (*map(str, (r.number, r.plans, r.accepted, r.rejected, r.ruled_out)), f"{r.share:.0%}")
+        for r in found.rounds
+    ]
+    repaired = [(str(repairs), str(times)) for repairs, times in found.repaired]
+    reasons = [
+        (title, named(reason), str(reason.times)) for kind, title in REASONS for reason in found.reasons[kind]
+    ]
+    headed = ((ROUNDS, rounds), (REPAIRS, repaired), (WHY, reasons))
+    return ([heading, *rows] for heading, rows in headed if rows)
 
 
 def _as_json(part: Part) -> dict[str, Any]:
@@ -80,4 +100,5 @@ def _plain(line: Line) -> dict[str, Any]:
         name: str(value) if isinstance(value, Decimal) else value
         for name, value in asdict(line.money).items()
     }
-    return {**money, "accepted": line.accepted, "each": None if line.each is None else str(line.each)}
+    accepted = {"accepted": line.accepted, "accepted_without_model": line.others}
+    return {**money, **accepted, "each": None if line.each is None else str(line.each)}

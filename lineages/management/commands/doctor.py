@@ -40,7 +40,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="machine-readable answer on standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        findings = [*(check() for check in CHECKS), *models()]
+        findings = [*(check() for check in CHECKS), *untrusted(), *models()]
         if options["json"]:
             emit({"findings": [vars(finding) for finding in findings]})
         else:
@@ -109,6 +109,24 @@ def disk() -> Finding:
             "disk", "problem", f"{free:.1f} GiB free; builds want {FREE_GIB}: make room or move ENVEVO_VAR"
         )
     return Finding("disk", "ok", f"{free:.0f} GiB free")
+
+
+def untrusted() -> Iterator[Finding]:
+    """Whether what models make may run here; nothing to say where there are none."""
+    named = [name for name, spec in settings.MODELS.models.items() if spec.provider != MANUAL]
+    if not named or settings.UNTRUSTED_IN_BUBBLEWRAP:
+        return
+    try:
+        provisional = machine.backend().provisional
+    except (SandboxError, DatabaseError):  # the line "sandbox" says it
+        return
+    if provisional:
+        yield Finding(
+            "models",
+            "problem",
+            "what a model makes may not run in bubblewrap: start a Docker engine, or set "
+            "ENVEVO_UNTRUSTED_IN_BUBBLEWRAP=true",
+        )
 
 
 def models() -> Iterator[Finding]:

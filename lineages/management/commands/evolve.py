@@ -87,8 +87,9 @@ def _cast(options: dict[str, Any]) -> str:
     cast = casting.cast_of(options["author"], judge=options["judge"], alone=alone)
     if cast is None:
         return ""
+    hint = "" if options["judge"] else " (--judge names another)"
     for warning in () if alone else casting.warnings(cast.text):
-        progress(f"warning: {warning} (--judge names another)")
+        progress(f"warning: {warning}{hint}")
     return cast.text
 
 

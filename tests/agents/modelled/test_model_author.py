@@ -66,17 +66,33 @@ def test_what_is_no_whole_cast_is_refused(text: str) -> None:
 def test_a_model_that_judges_its_own_work_is_warned_of_and_allowed() -> None:
     assert cast("careful").warnings == ()
     assert cast("opus").warnings == (
-        "opus is plan reviewer of what it made itself as proposer",
-        "opus is rubric verifier of what it made itself as modifier",
+        "opus reviews the plans that it proposes itself",
+        "opus verifies the environments that it builds itself",
     )
     assert model_author(cast("opus"), BOOK).name == "opus"
 
 
 def test_two_names_of_one_model_are_seen_through_and_people_are_not_warned_of() -> None:
     assert cast("sly").warnings == ()
-    assert len(cast("sly").warnings_in(BOOK)) == 2
+    assert cast("sly").warnings_in(BOOK) == (
+        "opus-again, the plan reviewer, is the same model as opus, the proposer",
+        "opus-again, the rubric verifier, is the same model as opus, the modifier",
+    )
     assert cast("careful").warnings_in(BOOK) == ()
     assert cast("manual").warnings_in(BOOK) == ()
+
+
+def test_a_cast_is_said_in_words_and_a_difference_names_only_the_roles_that_differ() -> None:
+    alone, careful = cast("opus"), cast("careful")
+    assert alone.said == "opus"
+    assert careful.said == "opus; plan reviewer and rubric verifier by gpt"
+    everybody = Cast(dict(zip(Role, "abcdefgh", strict=True)))
+    assert everybody.said.startswith("a; plan reviewer by b; modifier by c;")
+    assert careful.unlike(alone) == "plan reviewer and rubric verifier by gpt"
+    assert alone.unlike(careful) == "plan reviewer and rubric verifier by opus"
+    making = "proposer, modifier, solver, adversary, failure judge and estimator"
+    assert cast("gpt").unlike(careful) == f"{making} by gpt"
+    assert alone.unlike(alone) == ""
 
 
 def test_an_author_is_called_as_in_the_book_and_its_code_is_not_trusted() -> None:
@@ -96,6 +112,10 @@ def test_the_version_follows_who_judges_and_not_who_makes() -> None:
     making = book_of(TEXT.replace('model = "big"', 'model = "bigger"'), lambda _: None)
     assert model_author(cast("careful", other), other).version != version
     assert model_author(cast("careful", making), making).version == version
+    moved = book_of(
+        TEXT.replace('model = "other"', 'model = "other"\nbase_url = "http://here"'), lambda _: None
+    )
+    assert model_author(cast("careful", moved), moved).version != version, "another server is another judge"
     assert model_author(cast("opus"), BOOK).version != model_author(cast("opus-again"), BOOK).version
 
 

@@ -159,6 +159,38 @@ def test_the_sentence_says_who_what_and_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cause", "said"),
+    [
+        (
+            httpx2.RemoteProtocolError("Server disconnected without sending a response."),
+            "gave no whole answer: Server disconnected without sending a response. See whether it runs, and",
+        ),
+        (
+            httpx2.ConnectError("[Errno 111] Connection refused"),
+            "does not answer: [Errno 111] Connection refused. See whether it runs, and",
+        ),
+    ],
+)
+def test_a_refused_connection_is_told_from_a_broken_answer_and_a_full_stop_stands_once(
+    cause: Exception, said: str
+) -> None:
+    gone = openai.APIConnectionError(request=REQUEST)
+    gone.__cause__ = cause
+
+    found = failure(gone, SPEC)
+    assert str(found) == f"tested {said} whether base_url is right."
+    assert found.billed is (False if isinstance(cause, httpx2.ConnectError) else None)
+
+
+def test_a_server_that_took_no_connection_in_time_did_not_answer_half() -> None:
+    late = openai.APITimeoutError(request=REQUEST)
+    late.__cause__ = httpx2.ConnectTimeout("timed out")
+
+    assert type(failure(late, SPEC)) is errors.TooSlow
+    assert "does not answer: timed out. See" in str(failure(late, SPEC))
+
+
+@pytest.mark.parametrize(
     ("written", "seconds"),
     [
         ("2", 2.0),  # seconds
