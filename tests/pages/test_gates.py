@@ -163,7 +163,7 @@ def test_the_page_takes_as_many_queries_however_much_was_found(
     for result in audit.results.all():
         for n in range(many):
             finding(result, text="x", path=f"environment/{n}", line=n)
-    for address, most in ((detail(seed), 26), (open_now(seed), 20)):
+    for address, most in ((detail(seed), 27), (open_now(seed), 20)):
         with django_assert_max_num_queries(most):
             web.get(address)
 
