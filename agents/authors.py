@@ -22,6 +22,9 @@ from agents.prompting import prompt
 from agents.roles import AgentsError, Author
 from agents.scripted import SCRIPTS
 
+HEARD = (*JUDGING, Role.SOLVER, Role.ADVERSARY, Role.FAILURE_JUDGE)
+"""Roles whose word or work an audit takes: an answer of a gate hangs on who they are."""
+
 AUTHORS: Mapping[str, Callable[[], Author]] = {"offline": offline_author}
 
 
@@ -59,7 +62,7 @@ def model_author(cast: Cast, book: Book, *, name: str = "", bounds: Bounds | Non
         plan_reviewer=ModelPlanReviewer(specs[Role.PLAN_REVIEWER]),
         modifier=ModelModifier(specs[Role.MODIFIER], bounds=bounds),
         rubric_verifier=ModelRubricVerifier(specs[Role.RUBRIC_VERIFIER]),
-        version=_version([(role, specs[role]) for role in JUDGING]),
+        version=_version([(role, specs[role]) for role in HEARD]),
         solver=ModelSolver(specs[Role.SOLVER], bounds=bounds),
         adversary=ModelAdversary(specs[Role.ADVERSARY]),
         failure_judge=ModelFailureJudge(specs[Role.FAILURE_JUDGE]),

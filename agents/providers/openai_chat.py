@@ -17,15 +17,14 @@ from agents.providers.base import (
     Results,
     Said,
     Stop,
-    ToolCall,
     ToolResult,
     ToolSpec,
     Turn,
-    Usage,
 )
 from agents.providers.forms import OPENAI_TAKES, strict_form
+from agents.providers.openai_reading import called, used
 from agents.providers.openai_sdk import OpenAIServer
-from agents.providers.wire import Received, broken, bytes_of, count, object_of
+from agents.providers.wire import Received, broken, bytes_of
 
 STOPS: Mapping[str, Stop] = {
     "stop": Stop.END,
@@ -121,7 +120,9 @@ def _reply(received: Received, spec: ModelSpec, *, room: int) -> Reply:
     choice = _choice(received, spec)
     message = choice["message"]
     refused = str(message.get("refusal") or "")
-    calls = tuple(_call(call) for call in _dicts(message.get("tool_calls")))
+    calls = tuple(
+        called(call.get("id", ""), call.get("function")) for call in _dicts(message.get("tool_calls"))
+    )
     stop = Stop.REFUSAL if refused else STOPS.get(str(choice.get("finish_reason")))
     if stop is None:
         what = f"stopped for an unknown reason: {choice.get('finish_reason')!r}"
@@ -129,7 +130,7 @@ def _reply(received: Received, spec: ModelSpec, *, room: int) -> Reply:
     if stop in (Stop.END, Stop.TOOLS):
         # Some servers say `stop` beside calls.
         stop = Stop.TOOLS if calls else Stop.END
-    usage = _usage(received.body.get("usage"))
+    usage = used(received.body.get("usage"), "prompt_tokens", "completion_tokens")
     if usage and usage.output >= room and stop is not Stop.REFUSAL:
         # Some say `tool_calls` of an answer that ran into the limit after a first whole call.
         stop = Stop.LENGTH
@@ -162,28 +163,3 @@ def _text(content: Json) -> str:
 
 def _dicts(value: Json) -> list[Mapping[str, Json]]:
     return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
-
-
-def _call(call: Mapping[str, Json]) -> ToolCall:
-    function = call.get("function")
-    function = function if isinstance(function, dict) else {}
-    written = str(function.get("arguments", ""))
-    return ToolCall(
-        id=str(call.get("id", "")),
-        name=str(function.get("name", "")),
-        arguments=object_of(written),
-        written=written,
-    )
-
-
-def _usage(usage: Json) -> Usage | None:
-    read, output = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
-    if read is None or output is None:
-        return None
-    return Usage(
-        input=read,
-        output=output,
-        cached=count(usage, "prompt_tokens_details", "cached_tokens") or 0,
-        cache_written=count(usage, "prompt_tokens_details", "cache_write_tokens") or 0,
-        thinking=count(usage, "completion_tokens_details", "reasoning_tokens"),
-    )

@@ -16,17 +16,16 @@ from agents.providers.base import (
     Results,
     Said,
     Stop,
-    ToolCall,
     ToolResult,
     ToolSpec,
     Turn,
-    Usage,
 )
 from agents.providers.errors import Overloaded
 from agents.providers.forms import OPENAI_TAKES, strict_form
 from agents.providers.mapping import place
+from agents.providers.openai_reading import called, used
 from agents.providers.openai_sdk import OpenAIServer
-from agents.providers.wire import Received, broken, bytes_of, count, object_of
+from agents.providers.wire import Received, broken, bytes_of
 
 
 class OpenAIResponses:
@@ -118,11 +117,13 @@ def _reply(received: Received, spec: ModelSpec, *, room: int) -> Reply:
         raise _failed(received, spec)
     if not isinstance(output, list) or not all(isinstance(item, dict) for item in output):
         raise broken("answered a response without output", spec, received.raw, received.request_id)
-    calls = tuple(_call(item) for item in output if item.get("type") == "function_call")
+    calls = tuple(
+        called(item.get("call_id", ""), item) for item in output if item.get("type") == "function_call"
+    )
     stop = _stop(received, spec)
     if stop is Stop.END and calls:
         stop = Stop.TOOLS
-    usage = _usage(body.get("usage"))
+    usage = used(body.get("usage"), "input_tokens", "output_tokens")
     if usage and usage.output >= room and stop is not Stop.REFUSAL:
         # llama.cpp calls an answer completed that ran into the limit.
         stop = Stop.LENGTH
@@ -174,26 +175,3 @@ def _texts(output: Sequence[Mapping[str, Json]], kind: str, key: str) -> list[st
         for part in item["content"]
         if isinstance(part, dict) and part.get("type") == kind
     ]
-
-
-def _call(item: Mapping[str, Json]) -> ToolCall:
-    written = str(item.get("arguments", ""))
-    return ToolCall(
-        id=str(item.get("call_id", "")),
-        name=str(item.get("name", "")),
-        arguments=object_of(written),
-        written=written,
-    )
-
-
-def _usage(usage: Json) -> Usage | None:
-    read, output = count(usage, "input_tokens"), count(usage, "output_tokens")
-    if read is None or output is None:
-        return None
-    return Usage(
-        input=read,
-        output=output,
-        cached=count(usage, "input_tokens_details", "cached_tokens") or 0,
-        cache_written=count(usage, "input_tokens_details", "cache_write_tokens") or 0,
-        thinking=count(usage, "output_tokens_details", "reasoning_tokens"),
-    )

@@ -6,12 +6,12 @@ A planting is handed a sound environment and gives the files that change, or Non
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from agents.composition import HELD, OVERLAY, UNITS
 from agents.reviewing.cases import EnvironmentCase, Label
 from agents.reviewing.growing import Grown
+from agents.reviewing.planting import Fault, placed
 from sandboxes.files import TaskFile
 from sandboxes.task import CONFIG, INSTRUCTION
 
@@ -23,26 +23,18 @@ ARTIFACTS = re.compile(r"^artifacts = \[.*?\]\n", re.MULTILINE | re.DOTALL)
 SEED_TEST = "tests/seed-test.sh"
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    kind: str
-    criterion: str
-    plant: Callable[[Grown], Files]
-
-
 def planted_in(sound: list[Grown]) -> list[EnvironmentCase]:
-    """Each fault once, in one of the children, taken in turn. Raises `LookupError`."""
-    cases = []
-    for number, fault in enumerate(FAULTS):
-        turned = [*sound[number % len(sound) :], *sound[: number % len(sound)]]
-        found = next(((one, files) for one in turned if (files := fault.plant(one)) is not None), None)
-        if found is None:
-            raise LookupError(f"no environment has a place for {fault.kind}")
-        one, files = found
-        label = Label(fault.kind, fails=fault.criterion)
-        task = one.task.replace(files)
-        cases.append(EnvironmentCase(f"{one.name} {fault.kind}", label, task, one.plan, one.bindings))
-    return cases
+    """Each fault once, in one of the children. Raises `LookupError`."""
+    return [
+        EnvironmentCase(
+            f"{one.name} {fault.kind}",
+            Label(fault.kind, fails=fault.criterion),
+            one.task.replace(files),
+            one.plan,
+            one.bindings,
+        )
+        for fault, one, files in placed(FAULTS, sound)
+    ]
 
 
 def _hidden_requirement(one: Grown) -> Files:

@@ -163,21 +163,11 @@ def _thinking(asked: Asked) -> Said:
     return Answer(calls=[("read_file", {"path": f"{asked.number}.md"})], stop="tools", **thought)
 
 
-def _modes(good: str) -> dict[str, Mode]:
+def _faults() -> dict[str, Mode]:
+    """What is no answer of a model: errors, other people's pages, silence."""
     html = b"<html><head><title>502</title></head><body>bad gateway</body></html>"
     slow, busy = Fault(429, "rate_limit_error", "slow down", {"retry-after": "2"}), 529
-    shadow = [("write_file", {"path": path, "text": "planted"}) for path in HOSTILE_PATHS]
-    lost = Answer(calls=[("write_file", {"path": "solution/solve.sh"})], stop="length", cut_arguments=True)
-    odd = {"read": "many", "cached": -1, "written": None, "answered": True, "thought": 0.5}
     return {
-        **{name: _always(Answer(text)) for name, text in texts(good).items()},
-        "truncated": _always(Answer(good[: len(good) // 2], stop="length")),
-        "truncated-but-valid": _always(Answer(good, stop="length")),
-        "truncated-tool": _always(lost),
-        "refusal": _always(Answer(stop="refusal")),
-        "unknown-stop": _always(Answer(good, stop="bored")),
-        "no-usage": _always(Answer(good)),
-        "odd-usage": _always(Answer(good, usage=odd)),
         "429-then-ok": _after(2, slow),
         "429-forever": _always(replace(slow, headers={"retry-after": "1"})),
         "429-date": _in_ten_seconds,
@@ -207,6 +197,23 @@ def _modes(good: str) -> dict[str, Mode]:
         "closed": _always(Never(silent=True)),
         "cut-connection": _always(Raw(200, b'{"id":', claimed=9999)),
         "cut-body": _always(Raw(200, b'{"id": "msg_1", "content": [{"type": "te')),
+    }
+
+
+def _modes(good: str) -> dict[str, Mode]:
+    shadow = [("write_file", {"path": path, "text": "planted"}) for path in HOSTILE_PATHS]
+    lost = Answer(calls=[("write_file", {"path": "solution/solve.sh"})], stop="length", cut_arguments=True)
+    odd = {"read": "many", "cached": -1, "written": None, "answered": True, "thought": 0.5}
+    return {
+        **{name: _always(Answer(text)) for name, text in texts(good).items()},
+        "truncated": _always(Answer(good[: len(good) // 2], stop="length")),
+        "truncated-but-valid": _always(Answer(good, stop="length")),
+        "truncated-tool": _always(lost),
+        "refusal": _always(Answer(stop="refusal")),
+        "unknown-stop": _always(Answer(good, stop="bored")),
+        "no-usage": _always(Answer(good)),
+        "odd-usage": _always(Answer(good, usage=odd)),
+        **_faults(),
         "strict-params": _strict,
         "context-limit": _context,
         "thinking": _thinking,
