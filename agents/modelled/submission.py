@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from agents.composition import STEPS, UNITS, is_frame
 from agents.line import NoProgress
 from agents.modelled.child import NAMED, PROGRAMS, Child, within
+from agents.reaching import reaches
 from agents.tools.base import ToolError
 from agents.tools.submit import BoundPair, SubmitArguments
 from sandboxes.files import printable
@@ -20,10 +21,8 @@ MOST_NOTES = 2_000
 MOST_EMPTY = 2
 """So often may a version without work of its own be handed in; then it ends."""
 HIDDEN = ("/tests", "/solution", "/logs", "/proc", "/sys", "/dev", "/tmp")
-REWARDING = re.compile(
-    rb"/logs/verifier|reward\.(?:txt|json)|\bPPID\b|\bp?kill(?:all)?\b|/proc/|/tests/(?:test\.sh|seed-test|units)"
-)
-"""How a unit would set the reward itself, or end what runs it. Whoever hides it is a matter for trials."""
+ENDING = re.compile(r"\bp?kill(?:all)?\b")
+"""How a unit would end what runs it, beside what `reaching` knows. Who hides it is a matter for trials."""
 
 
 class Complaints:
@@ -129,11 +128,15 @@ def _unit_problems(child: Child, bound: BoundPair) -> Iterator[str]:
         yield f"{bound.key} needs at least one unit, {UNITS}/NN-name"
     yield from _file_problems(child, bound.key, bound.test_units, "tests/")
     for path in bound.test_units:
-        if path in child.files and REWARDING.search(child.files[path].data):
+        if path in child.files and _reaches(child.files[path].data.decode(errors="replace")):
             yield (
                 f"{bound.key}: {path} deals with the reward, other tests or other processes; a unit tells by "
                 "its exit code alone (`timeout` ends what it started)"
             )
+
+
+def _reaches(text: str) -> bool:
+    return bool(reaches(text) or ENDING.search(text))
 
 
 def _environment_problems(child: Child, bound: BoundPair) -> Iterator[str]:

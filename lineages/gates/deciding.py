@@ -8,21 +8,17 @@ together from constants too; who hides it better is found by wrong solutions (`w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from tree_sitter import Node, Parser
 
 from agents.offline.shell import LANGUAGE
+from agents.reaching import reaches
 from agents.stated import Told
 from lineages.gates.commands import LARGEST_SCRIPT, Walk, is_data
 from sandboxes.task import TEST, Task
 
 ENDS_OR_STAYS = frozenset("kill pkill killall setsid nohup disown coproc at batch crontab eval".split())
-PLACES = re.compile(
-    r"/proc/|/logs/verifier|reward\.(?:txt|json)|\bPPID\b|/tests/(?:test\.sh|seed-test|units)"
-)
-IN_PROGRAMS = re.compile(r"\bkillp?g?\s*\(|\bfork\s*\(|\bsetsid\b|\bdaemon\b|\bPopen\b")
 
 
 def deciding(task: Task, paths: Iterable[str]) -> Iterator[str]:
@@ -36,12 +32,9 @@ def deciding(task: Task, paths: Iterable[str]) -> Iterator[str]:
 
 def _found(task: Task, path: str) -> Iterator[str]:
     text = task.text(path)
-    place = PLACES.search(text)
-    if place:
-        yield f"names {place[0]}"
-    ended = IN_PROGRAMS.search(text)
-    if ended:
-        yield f"has {ended[0].strip('( ')} in it"
+    beyond = reaches(text)
+    if beyond:
+        yield f"has {beyond} in it"
     if path.endswith(".py") or len(text) > LARGEST_SCRIPT:
         return
     if _in_background(Parser(LANGUAGE).parse(text.encode()).root_node):
